@@ -1,7 +1,7 @@
-// What mail over HF makes of the line, in virtual time, on a clean channel: the share of the line
-// rate that a message of P_MUL or a mail has from the first key-up to its last octet received, the
-// time until its acknowledgement, and how long a small mail takes from one gateway's 250 until the
-// other hands it to its mail server, against the floor that the waveform sets.
+// Measures how well mail over HF uses the line, in virtual time, on a clean channel: the share of
+// the line rate that a message of P_MUL or a mail has from the first key-up to its last octet
+// received, the time until its acknowledgement, and the time of a small mail from one gateway's 250
+// until the other gives it to its mail server, against the floor that the waveform sets.
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
@@ -23,13 +23,13 @@ namespace {
 using namespace std::chrono_literals;
 using sim::PMulNodes;
 
-/// C_PCI, S_PCI with a time to die, and the header of UDOP.
+/// Octets before the PDU: C_PCI, S_PCI with a time to die, and the header of UDOP.
 constexpr std::size_t kBeforePdu = 1 + sap::kSpciOctetsMax + gateways::kRcopHeaderBytes;
 
 struct Outcome {
-  double line_share = 0;  // of the octets that were handed in
+  double line_share = 0;  // share of the line rate for the submitted octets
   double last_octet_s = 0;
-  double acknowledged_s = 0;  // both from the first key-up
+  double acknowledged_s = 0;  // both times count from the first key-up
   std::size_t air_octets = 0;
 };
 
@@ -79,7 +79,7 @@ Outcome send_mail(const modem::Mode& mode, const std::string& mail) {
   return made;
 }
 
-/// Words of the mails, the frequent ones first.
+/// Words of the mails, the most frequent ones first.
 constexpr const char* kWords =
     "the of to and a in is it that for at on was with by from not are this be has as or an which "
     "but after when station message before time report they will there were one two all have more "
@@ -95,8 +95,8 @@ constexpr const char* kWords =
     "buoy anchor rope cable pump valve battery charger generator radio operator captain officer "
     "engineer watch deck cabin hold store list number name date month week year";
 
-/// The first octets of one fixed text: sentences of random words, so that no edit of a document
-/// moves the figures. Deflate makes about as much of it as of English prose: 1,000 octets become
+/// Returns the first octets of one fixed text of random words, so that no edit of a document
+/// changes the figures. Deflate compresses it about as well as English prose: 1,000 octets become
 /// about 580, and 100,000 about 37,000.
 std::string prose(std::size_t octets) {
   constexpr std::size_t kColumns = 70;
@@ -136,7 +136,8 @@ std::string mail_of(const std::string& body) {
          body;
 }
 
-/// One transmission of the Address_PDU and the one Data_PDU, each in a frame of its own.
+/// Returns the time of one transmission of the Address_PDU and the one Data_PDU, each in its own
+/// frame.
 double floor_s(const modem::Mode& mode, std::size_t content_octets) {
   const std::size_t address = acp142::kAddressHeaderOctets + acp142::kAddressEntryOctets;
   const std::size_t data = acp142::kDataHeaderOctets + content_octets;
@@ -187,7 +188,7 @@ std::vector<modem::Mode> modes(bool quick) {
   for (const unsigned rate : {75u, 300u, 1200u, 2400u}) {
     if (quick && rate == 75) continue;
     for (const auto interleaver : {Interleaver::zero, Interleaver::short_, Interleaver::long_}) {
-      if (rate == 75 && interleaver == Interleaver::zero) continue;  // there is none
+      if (rate == 75 && interleaver == Interleaver::zero) continue;  // 110A has no such mode
       out.push_back({Waveform::ms110a, rate, interleaver});
     }
   }
@@ -211,7 +212,7 @@ int main(int argc, char** argv) {
     if (quick && octets == 100'000) continue;
     for (const modem::Mode& mode : modes(quick)) {
       for (const bool rate_known : {false, true}) {
-        if (rate_known && mode.rate_bps != 75) continue;  // elsewhere it changes next to nothing
+        if (rate_known && mode.rate_bps != 75) continue;  // the effect is negligible at other rates
         const Outcome made = send_message(mode, octets, rate_known);
         std::printf(json ? "{\"row\":\"p_mul\",\"octets\":%zu,\"mode\":\"%s\",\"settings\":\"%s\","
                            "\"share_of_line\":%.4f,\"last_octet_s\":%.2f,\"acknowledged_s\":%.2f}\n"

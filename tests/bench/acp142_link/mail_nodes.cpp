@@ -32,7 +32,7 @@ MailNodes::MailNodes(sim::Seed seed, const PMulNodes::Options& options) : nodes_
     MailCore::Config config;
     config.node = PMulNodes::id(i);
     config.hostname = std::string("gateway.") + kDomains[i];
-    config.spool_poll = std::chrono::hours(1);  // each look is a commit
+    config.spool_poll = std::chrono::hours(1);  // each poll is a commit
     gateway.core = std::make_unique<MailCore>(config, gateway.table);
     acp142::SqliteMailStore::Config store;
     store.path = (folder_.path() / ("spool" + std::to_string(i) + ".db")).string();

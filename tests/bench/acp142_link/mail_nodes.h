@@ -1,6 +1,6 @@
-// Two mail gateways as they will be run, from the end of DATA at one to the mail server at the
-// other: each a mail core with its spool on top of P_MUL and a whole node, in virtual time. What
-// disks and sockets take is not in it.
+// Two mail gateways as they run in service, from the end of DATA at one to the mail server at the
+// other: each is a mail core with its spool on top of P_MUL and a whole node, in virtual time. The
+// figures leave out the time of disks and sockets.
 #pragma once
 
 #include <memory>
@@ -19,13 +19,13 @@ class MailNodes {
  public:
   MailNodes(sim::Seed seed, const sim::PMulNodes::Options& options);
 
-  /// A mail to the other station, in the form it has on the way: with its header.
+  /// Sends a mail to the other station; `mail` is its text on the air, header included.
   void send(const std::string& mail);
   void run_for(Duration d) { nodes_.run_for(d); }
   Instant now() { return nodes_.world().now(); }
   std::uint64_t bursts() { return nodes_.world().medium().bursts(); }
 
-  std::size_t content_octets() const { return content_octets_; }  // compressed, as P_MUL has it
+  std::size_t content_octets() const { return content_octets_; }  // compressed, as P_MUL sends it
   std::optional<Instant> delivered_at() const { return delivered_at_; }
   std::optional<Instant> acknowledged_at() const { return acknowledged_at_; }
 

@@ -1,7 +1,7 @@
-// How many one-kilobyte messages a second the mail spool commits with synchronous=FULL, by the
-// size of a batch, in wall time; and what 100,000 queued messages cost in memory, in finding the
-// next one, and in a look for what is due where nothing is: in EMCON, and to the mail server. The
-// reference in the same run is fdatasync of as many octets by the same batches.
+// Measures how many one-kilobyte messages a second the mail spool commits with synchronous=FULL, by
+// batch size, in wall time. Measures also the cost of 100,000 queued messages: memory, the search
+// for the next message, and a query for due messages that finds none, in EMCON and to the mail
+// server. The reference in the same run is fdatasync of as many octets in the same batches.
 #include <unistd.h>
 
 #include <chrono>

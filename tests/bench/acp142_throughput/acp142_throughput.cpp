@@ -1,13 +1,13 @@
-// How many one-kilobyte messages a second whole mail gateways take by SMTP and pass on by P_MUL
-// over UDP on the loopback interface, in wall time, spools with synchronous=FULL:
-//  accept    many SMTP clients hand in mail at one gateway that may not transmit; a message counts
-//            with its 250, which comes after the commit. The memory of that gateway, before and
-//            with all of it in the queue.
+// Measures how many one-kilobyte messages a second whole mail gateways accept by SMTP and pass on
+// by P_MUL over UDP on the loopback interface, in wall time, with spools at synchronous=FULL:
+//  accept    many SMTP clients submit mail to one gateway that may not transmit; a message counts
+//            with its 250, which comes after the commit. The row also has the memory of that
+//            gateway, before and with all of the mail in the queue.
 //  transfer  the gateway may transmit; a message counts when the second gateway has committed it
-//            and the first has its acknowledgement. The second meanwhile hands on to a mail server.
+//            and the first has its acknowledgement. The second delivers to a mail server meanwhile.
 //  both      as transfer, and the clients go on.
-// Two gateways, each a process with a folder of its own, are MailService as in s5066-acp142. The
-// reference is fdatasync of as many octets, one or 64 messages for each.
+// The two gateways are MailService as in s5066-acp142, each a process with a folder of its own. The
+// reference is fdatasync of as many octets, for one message or for 64 messages at a time.
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -40,15 +40,15 @@ using std::chrono::seconds;
 
 constexpr std::size_t kOctets = 1024;
 constexpr std::uint32_t kLoopback = 0x7F000001;
-constexpr NodeId kShore{0x7F4D0001};  // 127.77.0.1, also its address
+constexpr NodeId kShore{0x7F4D0001};  // 127.77.0.1, also its IP address
 constexpr NodeId kShip{0x7F4D0002};
 constexpr std::size_t kClients = 64;
 
-/// What a gateway says, counted where the other processes see it.
+/// Counters of a gateway in memory that the other processes share.
 struct Progress {
   std::atomic<std::uint64_t> port;
   std::atomic<std::uint64_t> delivered;
-  std::atomic<std::uint64_t> rounds;  // of P_MUL, begun
+  std::atomic<std::uint64_t> rounds;  // rounds of P_MUL that began
   std::atomic<std::uint64_t> errors;
 };
 
@@ -201,7 +201,7 @@ class Bench {
     std::fflush(stdout);
   }
 
-  /// For so many seconds; where it `ends`, until all has been acknowledged.
+  /// Runs for so many seconds, or, if the row `ends`, until all messages are acknowledged.
   void transfer(const char* row, bool ends) {
     const std::uint64_t acknowledged = shore_->progress().delivered;
     const std::uint64_t accepted = counts_.accepted;

@@ -16,7 +16,7 @@ using boost::system::error_code;
 namespace {
 
 constexpr std::size_t kOctets = 1024;
-constexpr int kAnswers = 3;  // to MAIL, RCPT and BDAT
+constexpr int kAnswers = 3;  // replies to MAIL, RCPT and BDAT
 
 std::string message(std::uint64_t number) {
   std::string text = "Message-ID: <" + std::to_string(number) +
@@ -105,7 +105,7 @@ class SinkSession : public std::enable_shared_from_this<SinkSession> {
   void read() {
     asio::async_read_until(socket_, in_, "\r\n",
                            [self = shared_from_this()](const error_code& error, std::size_t) {
-                             if (error) return;  // it has what it wanted
+                             if (error) return;  // the peer has closed after its last reply
                              self->on_line(take_line(self->in_));
                              if (self->out_.empty()) return self->read();
                              self->answer();

@@ -1,5 +1,5 @@
-// The neighbours of a gateway under load: clients that hand in mail as fast as they are answered,
-// and a mail server that takes all it is given.
+// The load on a gateway: clients that submit mail as fast as the gateway answers, and a mail server
+// that accepts all mail.
 #pragma once
 
 #include <array>
@@ -15,16 +15,16 @@ namespace s5066::acp142 {
 
 struct LoadCounts {
   std::uint64_t accepted = 0;   // 250 after the message
-  std::uint64_t refused = 0;    // any other answer to it
-  std::uint64_t delivered = 0;  // by the mail server
+  std::uint64_t refused = 0;    // any other reply to the message
+  std::uint64_t delivered = 0;  // to the mail server
 };
 
-/// One connection with one message under way: MAIL, RCPT and BDAT in one piece (RFC 2920, RFC
-/// 3030), the next when the last of the three has been answered. A connection that is lost is an
+/// One connection with one message under way: it sends MAIL, RCPT and BDAT in one piece (RFC 2920,
+/// RFC 3030), and the next message when all three have been answered. A lost connection is an
 /// error.
 class SmtpLoadClient : public std::enable_shared_from_this<SmtpLoadClient> {
  public:
-  /// Takes from `left` one message at a time until none is.
+  /// Takes one message at a time from `left` until it is 0.
   SmtpLoadClient(boost::asio::io_context& io, std::uint64_t& next, std::uint64_t& left,
                  LoadCounts& counts)
       : socket_(io), next_(next), left_(left), counts_(counts) {}
@@ -42,10 +42,10 @@ class SmtpLoadClient : public std::enable_shared_from_this<SmtpLoadClient> {
   std::uint64_t& next_;
   std::uint64_t& left_;
   LoadCounts& counts_;
-  int answers_ = -2;  // of the message under way; before 0 the greeting and EHLO
+  int answers_ = -2;  // replies for this message; below 0 the greeting and EHLO
 };
 
-/// Takes one message after another with DATA.
+/// A mail server that accepts one message after another with DATA.
 class SmtpSink {
  public:
   SmtpSink(boost::asio::io_context& io, LoadCounts& counts);

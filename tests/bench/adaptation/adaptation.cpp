@@ -1,17 +1,18 @@
-// What adaptation brings on fading channels: bulk ARQ for an hour on each of ten seeded traces, by
-// two data transfer sublayers that measure what they receive and know nothing else, against
+// Measures the gain of adaptation on fading channels: bulk ARQ for an hour on each of ten seeded
+// traces, between two data transfer sublayers that measure their receptions and know nothing else,
+// against
 //
 // - every fixed mode, both ways;
-// - an oracle, which before each transmission is shown the trace during it and takes the mode that
-//   brings most octets per second; likewise for each acknowledgement;
+// - an oracle, which before each transmission knows the trace during it and takes the mode with the
+//   most octets per second, and does so for each acknowledgement as well;
 // - a random mode for each transmission;
-// - the same adaptation by agreement (C.6.4), between stations that offer nothing beyond the
+// - the same adaptation by agreement (C.6.4), between stations that offer no extension of the
 //   standard.
 //
-// Needs and readings of the receiver are off by a seeded amount, which no side is told.
+// The receiver's requirements and measurements are off by a seeded amount that neither side knows.
 //
 // --seed N adds N to the seeds, --trace NAME runs one trace, --fit compares the channel with
-// what the modem was measured to do, --svg draws what adaptation did on one, --log lists its
+// measurements of the modem, --svg draws the adaptation on one trace, --log lists its
 // transmissions, each with the share of it that the trace lets through and the oracle's choice.
 #include <algorithm>
 #include <array>
@@ -79,14 +80,14 @@ std::shared_ptr<sim::FadingChannel> channel_of(const Trace& trace) {
   return channel;
 }
 
-/// Station 0 always has more to send to station 1.
+/// Two stations; station 0 always has more data for station 1.
 class Pair {
  public:
   struct Sent {
     Instant at{};
     modem::Mode mode;
     std::size_t octets = 0;
-    std::size_t by = 0;  // which station
+    std::size_t by = 0;  // index of the sending station
   };
 
   Pair(std::shared_ptr<const sim::FadingChannel> channel, const dts::Config& config)
@@ -127,7 +128,7 @@ class Pair {
     stations_[at].dts->set_data_rate(heap_.now(), address(1 - at), mode);
     drain(stations_[at]);
   }
-  /// Octets that came for the first time, whether or not an older one is still missing.
+  /// Returns the rate of octets received for the first time, even if an older one is still missing.
   double goodput_bps() const {
     const auto octets = stations_[1].counters[Counter::user_octets_received];
     return 8.0 * static_cast<double>(octets) / kHour;
@@ -162,7 +163,7 @@ class Pair {
     }
     if (lost_) again();
   }
-  /// A lost connection is made again at once on both sides, as if by link control.
+  /// Makes a lost connection again at once on both sides, as link control would.
   void again() {
     lost_ = false;
     ++links_lost_;
@@ -208,7 +209,8 @@ class Pair {
   std::vector<Sent> sent_;
 };
 
-/// What a transmission of so many octets that begins then will bring across, by the trace.
+/// Returns the number of octets that a transmission beginning at `begin` will bring across this
+/// trace.
 double brings(const sim::FadingChannel& channel, const modem::Mode& mode, Instant begin,
               std::size_t octets) {
   constexpr double kFrameBits = 8 * 500;
@@ -318,7 +320,7 @@ void measure(const Trace& trace, const std::vector<modem::Mode>& modes, bool jso
   }
 }
 
-/// Share of blocks with an error, by the channel, beside that of the modem.
+/// Prints the share of blocks with an error on the simulated channel beside that of the modem.
 void fit() {
   struct Measured {
     const char* mode;
@@ -360,7 +362,7 @@ void fit() {
   }
 }
 
-/// The mean ratio of half minutes above, the rate of each transmission below.
+/// Draws the mean ratio of half minutes at the top, and the rate of each transmission below.
 void draw(const Trace& trace) {
   const auto channel = channel_of(trace);
   const Outcome outcome = adaptive(trace, true);

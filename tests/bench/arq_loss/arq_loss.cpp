@@ -1,8 +1,8 @@
-// What frame losses leave of bulk ARQ: the rates, interleavers, segment lengths and losses of a
-// Monte Carlo model of selective repeat with acknowledgements that always arrive. Losses are of
-// D_PDUs with data, each for itself; with --run N they come N in a row on average. --window 128
-// measures without the larger one. Each cell is the mean over --seeds N runs, from --seed S on, and
-// half the width of its confidence interval of 95 %. --loss P measures one column, --mode M and
+// Measures bulk ARQ under frame losses, with the rates, interleavers, segment lengths and losses of
+// a Monte Carlo model of selective repeat whose acknowledgements always arrive. D_PDUs with data
+// are lost independently; with --run N they are lost N in a row on average. --window 128 measures
+// without the larger window. Each cell is the mean over --seeds N runs, from --seed S on, and half
+// the width of its confidence interval of 95 %. --loss P measures one column, --mode M and
 // --segment-octets N the rows of one mode or length.
 #include <algorithm>
 #include <array>
@@ -48,13 +48,13 @@ constexpr std::array kRows = {
 };
 
 double share_of_line(const Row& row, double loss, double run, unsigned window, sim::Seed seed) {
-  constexpr int kTransmissionsFirst = 20;  // until the window has its usual extent
+  constexpr int kTransmissionsFirst = 20;  // until the window has its usual size
   constexpr int kTransmissionsMeasured = 60;
   const std::size_t cpdu = 2046 / row.segment_octets * row.segment_octets;
   NodeConfig node;
   node.dts.segment_octets = row.segment_octets;
   node.dts.large_window = window;
-  // One client is to fill the window of its link.
+  // One client must be able to fill the window of its link.
   node.sap.queue.client_octets_max = node.sap.queue.lent_octets_max = kQueueOctetsMax;
   node.sap.link_outstanding_octets_max = kQueueOctetsMax;
   sim::World world(
@@ -62,7 +62,7 @@ double share_of_line(const Row& row, double loss, double run, unsigned window, s
   auto& alpha = world.add_client(0, SapId{5}, sis::Confirmation::node);
   auto& bravo = world.add_client(1, SapId{5}, sis::Confirmation::node);
   world.run_for(10s);
-  // What a broken link took with it comes back rejected and is no longer under way.
+  // U_PDUs that a broken link lost come back rejected and are no longer under way.
   const auto under_way = [&] {
     return std::count_if(alpha.sent().begin(), alpha.sent().end(),
                          [](const auto& sent) { return sent.confirms + sent.rejects == 0; });
@@ -89,10 +89,10 @@ double share_of_line(const Row& row, double loss, double run, unsigned window, s
 
 struct Estimate {
   double mean;
-  double half_width;  // of the confidence interval of 95 %
+  double half_width;  // half the width of the 95 % confidence interval
 };
 
-/// Of the expectation of what these are drawn from.
+/// Estimates the expectation of the distribution of the samples.
 Estimate estimate(const std::vector<double>& samples) {
   // Student's t at 97.5 % by degrees of freedom.
   constexpr std::array kT = {0.0,   12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262,
@@ -107,7 +107,7 @@ Estimate estimate(const std::vector<double>& samples) {
   return {mean, t * std::sqrt(squares / (n - 1) / n)};
 }
 
-/// How many of a hundred U_PDUs arrive within a day when so many of all D_PDUs are lost.
+/// Counts how many of 100 U_PDUs arrive within a day if this share of all D_PDUs is lost.
 std::size_t delivered(double loss) {
   sim::World world(1, {.medium = {.frame_loss = loss}});
   auto& alpha = world.add_client(0, SapId{5}, sis::Confirmation::node);

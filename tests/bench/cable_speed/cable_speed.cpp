@@ -1,6 +1,7 @@
-// How many times faster than real time two whole modems run in lockstep on one audio cable, idle
-// and with one of them always sending. The reference is the bare cable: blocks of silence without
-// any modem. Wall time, since hub and modems share the processors; medians of several runs.
+// Measures how many times faster than real time two whole modems run in lockstep on one audio
+// cable, idle and with one of them always sending. The reference is the bare cable: blocks of
+// silence without any modem. Times are wall time, because hub and modems share the processors; each
+// figure is the median of several runs.
 #include <stdlib.h>
 
 #include <algorithm>
@@ -71,7 +72,7 @@ void bare_station(Device& device, Instant end) {
   }
 }
 
-/// A node that releases its worker at once, and sends burst after burst if it is told to.
+/// Runs a node that releases its worker at once, and sends burst after burst if `sends`.
 void modem_station(std::unique_ptr<Device> device, bool sends, Instant end) {
   std::mutex mutex;
   std::condition_variable wake;

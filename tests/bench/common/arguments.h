@@ -1,4 +1,4 @@
-// Command lines of the benchmarks: --name value and --flag, nothing else.
+// Parses the command lines of the benchmarks, which have only --name value and --flag.
 #pragma once
 
 #include <cstdio>
@@ -11,7 +11,7 @@ namespace s5066::bench {
 
 class Arguments {
  public:
-  /// Exits with a message when something is not among the names.
+  /// Exits with a message if an argument is not among the names.
   Arguments(int argc, char** argv, const std::set<std::string>& values,
             const std::set<std::string>& flags) {
     for (int i = 1; i < argc; ++i) {

@@ -1,4 +1,4 @@
-// What benches ask the machine itself: wall time, memory of a process, and how fast a disk commits.
+// Measures the machine: wall time, memory of a process, and how fast a disk commits.
 #pragma once
 
 #include <fcntl.h>
@@ -18,7 +18,7 @@ inline double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// 0 when there is no such process.
+/// Returns the resident memory in KiB; 0 if there is no such process.
 inline long resident_kib(pid_t process) {
   std::ifstream status("/proc/" + std::to_string(process) + "/status");
   for (std::string word; status >> word;) {
@@ -28,7 +28,8 @@ inline long resident_kib(pid_t process) {
   return 0;
 }
 
-/// Messages of so many octets that a file takes in a second with an fdatasync for each batch.
+/// Returns the messages of this size per second that a file takes with one fdatasync for each
+/// batch.
 inline double synced_per_s(const std::string& path, std::size_t octets, std::size_t batch,
                            std::size_t messages) {
   const int file = ::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);

@@ -1,7 +1,7 @@
-// How much of the line rate reaches the user in the long run, and how much of what the waveform
-// lets through at best: one client that always has more to send, a clean simulated channel with the
-// modem's exact burst lengths. docs/measurements/dts.md says how the ceiling is computed. With
-// --waves two of the rows are repeated over real modulators and demodulators.
+// Measures the share of the line rate that reaches the user in the long run, and the share of the
+// ceiling that the waveform sets: one client always has more to send, on a clean simulated channel
+// with the modem's exact burst lengths. docs/measurements/dts.md says how the ceiling is computed.
+// With --waves two of the rows are repeated over real modulators and demodulators.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -28,9 +28,9 @@ struct Case {
   unsigned window = dts::kLargeWindowMax;
 };
 
-/// What a transmission of full length, an answer of one acknowledgement and two turnarounds leave
-/// to the user, U_PDUs being cut into the fewest frames. Where no further U_PDU fits, the next one
-/// is begun, with a header of its own.
+/// Returns the ceiling for a transmission of full length, an answer of one acknowledgement and two
+/// turnarounds, if U_PDUs are cut into the fewest frames. If no further whole U_PDU fits, the next
+/// one is begun, with a header of its own.
 double ceiling_bps(const Case& c, dts::Config config) {
   config.mode = c.mode;
   const double cpdu = static_cast<double>(c.updu_octets + kHeadersOfUpdu);
@@ -45,7 +45,7 @@ double ceiling_bps(const Case& c, dts::Config config) {
   Duration cycle = modem::airtime(c.mode, static_cast<std::size_t>(octets)) + config.turnaround;
   if (c.arq) {
     cycle += modem::airtime(c.mode, pdu::ack_only_octets(0)) + config.turnaround;
-  } else {  // nobody answers, but others are let in: a pause until they would have been heard
+  } else {  // no answer, but a pause that lets others in
     cycle += 500ms + modem::preamble_duration(c.mode) + config.turnaround;
   }
   const double rest = std::fmod(octets, on_air);
@@ -55,17 +55,17 @@ double ceiling_bps(const Case& c, dts::Config config) {
   return 8.0 * static_cast<double>(c.updu_octets) * updus / to_seconds(cycle);
 }
 
-/// So many transmissions that a U_PDU more or less is about a thousandth.
+/// Returns so many transmissions that one U_PDU more or less is about a thousandth of the result.
 int transmissions_measured(const Case& c) {
   const int transmissions = c.mode.rate_bps <= 150 ? 240 : c.mode.rate_bps <= 600 ? 64 : 32;
   return transmissions * (c.updu_octets >= 512 ? 10 : 1);
 }
 
-/// Goodput over so many whole cycles, from the beginning of one transmission to that of another.
+/// Returns the goodput over whole cycles, from the start of one transmission to that of another.
 double goodput_bps(const Case& c, const NodeConfig& node, int transmissions_measured,
                    const sim::World::MakeAir& air = {}) {
   constexpr int kTransmissionsFirst = 8;
-  constexpr std::size_t kUpdusInside = 4000;  // the flow control is to be the limit
+  constexpr std::size_t kUpdusInside = 4000;  // so that flow control is the limit
   sim::World world(1, {.mode = c.mode, .node = node}, air);
   auto& alpha = world.add_client(0, SapId{5}, sis::Confirmation::node);
   auto& bravo = world.add_client(1, SapId{5}, sis::Confirmation::node);
@@ -104,11 +104,11 @@ std::vector<modem::Mode> modes(bool quick) {
   return out;
 }
 
-/// In full duplex, both directions at once: of each the goodput, long after both began to send.
+/// Returns the goodput of each direction in full duplex, long after both began to send.
 std::array<double, 2> full_duplex_goodput_bps(const modem::Mode& mode) {
   constexpr std::size_t kUpduOctets = 2048;
   constexpr std::size_t kUpdusInside = 400;
-  // So long that a transmission more or less is a five-hundredth.
+  // The time is so long that a transmission more or less is a five-hundredth of the result.
   const int minutes_measured = 20 * 60;
   sim::WorldOptions options{.mode = mode};
   options.medium.full_duplex = options.node.dts.full_duplex = true;
@@ -137,7 +137,7 @@ std::array<double, 2> full_duplex_goodput_bps(const modem::Mode& mode) {
   return goodput;
 }
 
-/// The simulated medium beside real modulators and demodulators on a clean channel.
+/// Compares the simulated medium with real modulators and demodulators on a clean channel.
 void measure_waves(const NodeConfig& node, bool json) {
   constexpr int kTransmissions = 16;
   const sim::World::MakeAir waves = [](sim::EventHeap& heap, Rng rng) {

@@ -1,15 +1,15 @@
-// How surely a transmission is found and its mode read, at the lowest ratio of signal to noise that
-// a standard asks the mode to work at, with any start, up to 75 Hz and 100 ppm off; and how often
-// something is heard where nothing was sent. The receiver is given samples and nothing else, but
-// that STANAG 4285, which does not tell its mode, is listened for by name. --only keeps the rows
-// whose mode begins so; --hours 0 leaves out where nothing was sent.
+// Measures how often a transmission is found and its mode recognised, at the lowest signal-to-noise
+// ratio that a standard asks of the mode, with any start, up to 75 Hz and 100 ppm off; and how
+// often the receiver reports a signal although none was sent. The receiver gets only samples,
+// except that it is configured with the mode of STANAG 4285, which does not announce it. --only
+// keeps the rows whose mode begins with this text; --hours 0 leaves out the time without signals.
 //
-// A burst counts as found, and its mode as right, by what is said within half a second behind its
-// preamble. Where that was not the right mode, the receiver hears on: `later` are those whose mode
-// it told rightly within so many seconds, `misread` those of which it told another at any time. A
-// transmission that is noticed by its probes and said to be of its waveform has been told no mode.
-// Of rows named `joined` the receiver hears only what comes from some moment within the first nine
-// seconds of data on.
+// A burst counts as found, and its mode as right, by the reports within half a second behind its
+// preamble. If the mode was not right then, the receiver goes on: `later` counts the bursts whose
+// mode it reported correctly within 6 s more, `misread` those for which it reported another
+// mode at any time. A transmission that is detected by its probes and reported as of its waveform
+// has no reported mode. In rows named `joined` the receiver hears the transmission only from some
+// moment within the first nine seconds of data on.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -38,34 +38,40 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-    {"110a-4800-zero", 0, 0, 17},  {"110a-2400-short", 0, 0, 10}, {"110a-2400-long", 0, 0, 10},
-    {"110a-2400-long", 2, 1, 18},  {"110a-2400-long", 2, 5, 30},  {"110a-1200-long", 2, 1, 11},
-    {"110a-600-long", 2, 1, 7},    {"110a-300-long", 5, 5, 7},    {"110a-150-long", 5, 5, 5},
-    {"110a-75-long", 5, 5, 2},     {"110a-75-long", 0, 0, -9},    {"110a-75-long", 10, 0.5, 0},
-    {"110a-75-long", 10, 5, -1},   {"110a-75-long", 10, 20, -1},  {"110a-75-long", 10, 50, 0},
-    {"110a-75-short", 0, 0, -5},   {"110a-600-short", 2, 1, 10},  {"4539-3200-vl", 0, 0, 9},
-    {"4539-3200-vl", 2, 1, 14},    {"4539-4800-vl", 2, 1, 19},    {"4539-6400-vl", 2, 1, 23},
-    {"4539-8000-vl", 2, 1, 27},    {"4539-9600-vl", 0, 0, 21},    {"4539-9600-vl", 2, 1, 31},
-    {"4539-12800-zero", 0, 0, 27}, {"110d-75-l", 0, 0, -6},       {"110d-75-l", 2, 1, -1},
-    {"110d-150-l", 0, 0, -3},      {"110d-150-l", 2, 1, 3},       {"110d-300-l", 2, 1, 5},
-    {"110d-600-l", 2, 1, 7},       {"110d-1200-l", 2, 1, 10},     {"110d-3200-l", 2, 1, 14},
-    {"110d-9600-l", 2, 1, 31},     {"110d-16000-l", 0, 0, 30},    {"4285-75-short", 0, 0, -3},
-    {"4285-600-short", 0, 0, 4},   {"4285-1200-long", 0, 0, 6},   {"4285-2400-long", 0, 0, 11},
-    {"4285-75-long", 2, 1, 2},     {"4285-600-long", 2, 1, 9},    {"4285-1200-long", 2, 1, 12},
-    {"4285-2400-long", 2, 1, 20},
-    {"4539-3200-vl", 0, 0, 9, true},
-    {"4539-3200-vl", 2, 1, 9, true},
-    {"4539-3200-us", 2, 1, 14, true},
+    {"110a-4800-zero", 0, 0, 17},    {"110a-2400-short", 0, 0, 10},
+    {"110a-2400-long", 0, 0, 10},    {"110a-2400-long", 2, 1, 18},
+    {"110a-2400-long", 2, 5, 30},    {"110a-1200-long", 2, 1, 11},
+    {"110a-600-long", 2, 1, 7},      {"110a-300-long", 5, 5, 7},
+    {"110a-150-long", 5, 5, 5},      {"110a-75-long", 5, 5, 2},
+    {"110a-75-long", 0, 0, -9},      {"110a-75-long", 10, 0.5, 0},
+    {"110a-75-long", 10, 5, -1},     {"110a-75-long", 10, 20, -1},
+    {"110a-75-long", 10, 50, 0},     {"110a-75-short", 0, 0, -5},
+    {"110a-600-short", 2, 1, 10},    {"4539-3200-vl", 0, 0, 9},
+    {"4539-3200-vl", 2, 1, 14},      {"4539-4800-vl", 2, 1, 19},
+    {"4539-6400-vl", 2, 1, 23},      {"4539-8000-vl", 2, 1, 27},
+    {"4539-9600-vl", 0, 0, 21},      {"4539-9600-vl", 2, 1, 31},
+    {"4539-12800-zero", 0, 0, 27},   {"110d-75-l", 0, 0, -6},
+    {"110d-75-l", 2, 1, -1},         {"110d-150-l", 0, 0, -3},
+    {"110d-150-l", 2, 1, 3},         {"110d-300-l", 2, 1, 5},
+    {"110d-600-l", 2, 1, 7},         {"110d-1200-l", 2, 1, 10},
+    {"110d-3200-l", 2, 1, 14},       {"110d-9600-l", 2, 1, 31},
+    {"110d-16000-l", 0, 0, 30},      {"4285-75-short", 0, 0, -3},
+    {"4285-600-short", 0, 0, 4},     {"4285-1200-long", 0, 0, 6},
+    {"4285-2400-long", 0, 0, 11},    {"4285-75-long", 2, 1, 2},
+    {"4285-600-long", 2, 1, 9},      {"4285-1200-long", 2, 1, 12},
+    {"4285-2400-long", 2, 1, 20},    {"4539-3200-vl", 0, 0, 9, true},
+    {"4539-3200-vl", 2, 1, 9, true}, {"4539-3200-us", 2, 1, 14, true},
     {"4539-9600-s", 2, 1, 31, true},
 };
 
-/// Behind a preamble.
+/// Time limit behind a preamble.
 constexpr double kAtOnceSeconds = 0.5;
-/// STANAG 4285 has none: what its receiver can go back in what it has heard, 16 frames.
+/// Time limit for STANAG 4285, which has no preamble: 16 frames, as far as its receiver can look
+/// back.
 constexpr double kWithoutPreambleSeconds = 1.7;
 constexpr double kLaterSeconds = 6;
 constexpr double kJoinedSeconds = 9;
-/// A whole block of the longest interleaver more.
+/// Length of a burst; it includes one more block of the longest interleaver.
 constexpr Duration kBurst = from_seconds(kLaterSeconds + kJoinedSeconds + 9);
 
 struct Counts {
@@ -123,7 +129,7 @@ class Trial {
     return {};
   }
 
-  // In small portions, so that an event and what the receiver has counted belong together.
+  // The portions are small, so that an event matches the receiver's counters at that time.
   void hear(double seconds) {
     std::vector<float> samples;
     for (std::size_t left = samples_in(seconds); left > 0; left -= samples.size()) {
@@ -174,7 +180,7 @@ Counts acquire(const Row& row, unsigned trials, std::uint64_t seed) {
   return counts;
 }
 
-// Voiced and unvoiced syllables of gliding pitch.
+// Writes voiced and unvoiced syllables of gliding pitch.
 void speak(std::span<float> samples, Rng& rng) {
   double phase = 0;
   double pitch = 120;
@@ -232,12 +238,11 @@ int main(int argc, char** argv) {
     if (!std::string_view(row.mode).starts_with(only)) continue;
     const char* const joined = json ? ",\"joined\":true" : ", joined";
     const Counts c = acquire(row, trials, seed);
-    std::printf(json
-                    ? "{\"bench\":\"modem_acquisition\",\"mode\":\"%s\",\"delay_ms\":%g,"
-                      "\"doppler_hz\":%g,\"snr_db\":%g,\"trials\":%u,\"found\":%u,"
-                      "\"right_mode\":%u,\"later\":%u,\"misread\":%u%s}\n"
-                    : "%-16s %4g ms %4g Hz %5g dB: of %u trials %u found, %u with the right mode, "
-                      "%u later, %u misread%s\n",
+    std::printf(json ? "{\"bench\":\"modem_acquisition\",\"mode\":\"%s\",\"delay_ms\":%g,"
+                       "\"doppler_hz\":%g,\"snr_db\":%g,\"trials\":%u,\"found\":%u,"
+                       "\"right_mode\":%u,\"later\":%u,\"misread\":%u%s}\n"
+                     : "%-16s %4g ms %4g Hz %5g dB: of %u trials %u found, %u with the right mode, "
+                       "%u later, %u misread%s\n",
                 row.mode, row.delay_ms, row.doppler_hz, row.snr_db, c.trials, c.found, c.right,
                 c.later, c.misread, row.joined ? joined : "");
     std::fflush(stdout);

@@ -1,18 +1,18 @@
-// Bit error rate of the modem over a simulated channel, as `hfmodem ber` measures it
-// (modem/tools/bit_errors.h), beside what the standards ask for.
+// Measures the bit error rate of the modem over a simulated channel, as `hfmodem ber` does
+// (modem/tools/bit_errors.h), beside the requirements of the standards.
 //
 // The channel is a name, or --delay-ms and --doppler-hz: two paths of equal mean power, or one.
 //
-// --rows runs the rows of the standards' minimum performance, at their ratio and at the one we ask
-// of ourselves, with as many seeds as --seeds says (3) put together. All seeds of a row are 3000 s
-// over the Doppler spread, 1800 s at least and 3000 s where nothing fades, unless --seconds says
-// how many each has; --only keeps the rows whose mode begins so. Each row has the bounds between
-// which its rate lies with 95 %, which a short run leaves wide, and the margin to the standard's
-// ratio where the rate was met.
+// --rows runs the rows of the standards' minimum performance, at their ratio and at our own goal,
+// with --seeds seeds (3) put together. All seeds of a row together are 3000 s over the Doppler
+// spread, 1800 s at least and 3000 s on a channel without fading, unless --seconds gives the length
+// of each; --only keeps the rows whose mode begins with this text. Each row has the bounds of the
+// 95 % confidence interval of its rate, which is wide after a short run, and the margin to the
+// standard's ratio if the rate was met.
 //
-// The bursts of 110D are sent with as many super-frames of preamble as --super-frames says, or as
-// ours have on the air (3), and in --rows with the 20 that its table of minimum performance is
-// defined for. --constraint says how long their code is, 7 or 9 (ours).
+// The bursts of 110D have --super-frames super-frames of preamble, by default as many as ours on
+// the air (3), and with --rows the 20 that its table of minimum performance is defined for.
+// --constraint sets the constraint length of their code, 7 or 9 (ours).
 //
 // --svg runs --modes, separated by commas, from --snr-db up to --to-db in steps of --step-db until
 // there is no error, and draws the rates of wrong bits and of wrong frames.
@@ -46,7 +46,8 @@ const StandardRow* standard_of(const BitErrorPlan& plan) {
   return nullptr;
 }
 
-/// The margin is the distance to the standard's ratio, where the standard's rate was met.
+/// Prints one result. The margin is the distance to the standard's ratio, if the standard's rate
+/// was met.
 void print(const BitErrorPlan& plan, const BitErrorCounts& t, bool json) {
   if (!json) {
     std::puts(tools::to_text(plan, t).c_str());
@@ -66,7 +67,7 @@ void print(const BitErrorPlan& plan, const BitErrorCounts& t, bool json) {
 }
 
 struct Rows {
-  std::optional<double> seconds;  // of every row; full exposure unless stated
+  std::optional<double> seconds;  // of every row; if empty, the full exposure
   std::uint64_t first_seed = 1;
   unsigned seeds = 3;
   unsigned constraint = ms110d::kConstraint;
@@ -91,7 +92,7 @@ void run_rows(const Rows& rows) {
     }
     const double seconds = rows.seconds.value_or(full_exposure_s(row));
     plan.bits = plan.mode.rate_bps * seconds;
-    // Several fades and several preambles even where the exposure is short.
+    // The bursts are short enough for several fades and preambles even in a short exposure.
     plan.burst_seconds = std::clamp(seconds / 2, 20.0, 60.0);
     for (const double snr_db : {row.snr_db, row.sought_db}) {
       plan.path.snr_db = snr_db;

@@ -16,13 +16,13 @@ constexpr double kLeft = 50;
 constexpr double kTop = 30;
 constexpr double kBottom = 320;
 constexpr double kLabels = 600;  // right of the curves
-constexpr double kDecades = 6;   // from 1 down
+constexpr double kDecades = 6;   // of the error rate, from 1 down
 constexpr std::array kColours = {"#06c", "#c30", "#393", "#939", "#c90", "#099", "#555"};
 
 struct Point {
   double snr_db;
-  double bits;    // share that was wrong
-  double frames;  // the same
+  double bits;    // share of wrong bits
+  double frames;  // share of wrong frames
 };
 
 std::vector<Point> measure(tools::BitErrorPlan plan, const PlotRange& range) {

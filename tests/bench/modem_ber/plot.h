@@ -1,4 +1,4 @@
-// Rates of wrong bits and of wrong frames over the ratio of signal to noise, as a drawing.
+// Draws the rates of wrong bits and of wrong frames over the signal-to-noise ratio.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 namespace s5066::modem {
 
 struct PlotRange {
-  double to_db = 0;  // from that of the plan on
+  double to_db = 0;  // the range starts at the plan's ratio
   double step_db = 1;
-  double seconds = 300;  // of each point
+  double seconds = 300;  // exposure of each point
 };
 
 /// Runs the plan with each of the modes, whose names are separated by commas, and prints an SVG.

@@ -1,4 +1,4 @@
-// The minimum performance that the standards ask of a receiver: ratio of signal to noise at which
+// The minimum performance that the standards ask of a receiver: the signal-to-noise ratio at which
 // the bit error rate must be met, with the longest interleaver.
 #pragma once
 
@@ -13,15 +13,15 @@ struct StandardRow {
   double doppler_hz;  // spread; 0: the paths do not fade
   double snr_db;
   double ber;
-  double sought_db;      // what we ask of ourselves
+  double sought_db;      // our own goal
   double middle_ms = 0;  // delay of a third path between the two, if there is one
 };
 
-/// Of the preamble, for the rows of 110D [MIL-STD-188-110D Table D-LII].
+/// Super-frames of preamble in the rows of 110D [MIL-STD-188-110D Table D-LII].
 inline constexpr unsigned kStandardSuperFrames = 20;
 
-/// Sought: 2 dB less on white noise and 5 dB less with fading; 4415 at its own ratio, and so paths
-/// that stand still.
+/// Our goal is 2 dB below the standard's ratio in white noise and 5 dB below it with fading. For
+/// 4415 and for fixed paths the goal is the standard's ratio.
 inline constexpr std::array kStandardRows = {
     // [MIL-STD-188-110C Table XVI]
     StandardRow{"110a-4800-zero", 0, 0, 17, 1e-3, 15},
@@ -85,7 +85,7 @@ inline constexpr std::array kStandardRows = {
     StandardRow{"110d-6400-l", 2, 1, 23, 1e-5, 18},
     StandardRow{"110d-8000-l", 2, 1, 27, 1e-5, 22},
     StandardRow{"110d-9600-l", 2, 1, 31, 1e-5, 26},
-    // The same, paths that stand still.
+    // Rows of the same table with fixed paths.
     StandardRow{"110d-300-l", 9, 0, 50, 1e-5, 50, 3},
     StandardRow{"110d-9600-l", 4.5, 0, 50, 1e-5, 50, 2},
     StandardRow{"110d-16000-l", 1.5, 0, 50, 1e-5, 50},

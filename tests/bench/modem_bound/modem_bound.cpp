@@ -1,12 +1,12 @@
-// What no receiver that decodes as ours does can be better than, at the rows of the standards'
-// minimum performance: each symbol is received by itself, all power of both paths collected, with
-// the channel and the noise known exactly (matched filter bound), then demapped and decoded in
-// turns until nothing changes. No preamble, no synchronisation, no echo in the way of another
-// symbol. At 75 bit/s, where symbols are not decided one by one, there is no row.
+// Computes the bound of receivers that decode as ours does, at the rows of the standards' minimum
+// performance. Each symbol is received by itself, all power of both paths is collected, the channel
+// and the noise are known exactly (matched filter bound), and demapping and decoding alternate
+// until nothing changes. There is no preamble, no synchronisation, and no intersymbol interference.
+// The rows leave out 75 bit/s, where symbols are not decided one by one.
 //
-// --only keeps the rows whose mode begins so, --seconds is the exposure (3 x 3000 s over the
-// Doppler spread, 3000 s where nothing fades), --below moves every ratio down by so many decibels,
-// --seed draws other fades.
+// --only keeps the rows whose mode begins with this text, --seconds is the exposure (3 x 3000 s
+// over the Doppler spread, 3000 s without fading), --below moves every ratio down by this many
+// decibels, --seed draws other fades.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -49,7 +49,7 @@ struct Counts {
   }
 };
 
-/// Symbols as they are seen through a known channel: the symbol plus noise of a known variance.
+/// Gives symbols as received over a known channel: the symbol plus noise of a known variance.
 class KnownChannel {
  public:
   struct Seen {
@@ -57,7 +57,7 @@ class KnownChannel {
     float variance;
   };
 
-  /// The ratio counts the mean power of all symbols that are sent, `power` on average.
+  /// The ratio counts the mean power of all sent symbols, which is `power`.
   KnownChannel(const StandardRow& row, double snr_db, double power, Rng& rng) : rng_(rng) {
     const double ratio = std::pow(10, snr_db / 10) * channel::kNoiseBandwidthHz / kSymbolsPerSecond;
     variance_ = power / ratio;
@@ -74,7 +74,7 @@ class KnownChannel {
                         static_cast<float>(deviation * normal()));
     return {symbol + noise, static_cast<float>(variance)};
   }
-  /// Known symbols go by.
+  /// Advances the channel over known symbols.
   void skip(unsigned symbols) {
     while (symbols-- > 0) step();
   }
@@ -115,7 +115,7 @@ unsigned next_group(std::span<const std::uint8_t> bits, std::size_t at, unsigned
   return group;
 }
 
-/// Mean power of what is sent, known symbols having 1.
+/// Returns the mean power of the sent symbols; known symbols have power 1.
 double mean_power(double data, double known, double data_power) {
   return (data * data_power + known) / (data + known);
 }
@@ -245,7 +245,8 @@ Counts run_110a(const ms110a::Parameters& p, const StandardRow& row, double snr_
   return counts;
 }
 
-/// None where symbols are not decided one by one, or where there is no code over blocks.
+/// Returns nothing for a mode whose symbols are not decided one by one, or that has no code over
+/// blocks.
 std::optional<Counts> run(const StandardRow& row, double snr_db, double seconds,
                           std::uint64_t seed) {
   const Mode mode = *parse_mode(row.mode);

@@ -77,7 +77,8 @@ void Line::send(std::span<const float> samples) {
   scratch_.assign(samples.begin(), samples.end());
   const double seconds = static_cast<double>(samples.size()) / kSampleRate;
   if (out_for_ == 0 && rng_.chance(outages_per_second_ * seconds)) {
-    // More short ones than long ones; a third leave nothing, the others some of it.
+    // Short outages are more frequent than long ones; a third of them leave no signal, the others
+    // some.
     out_for_ = samples_of(kOutageMaxS * std::pow(rng_.uniform(), 4));
     faded_to_ = rng_.chance(0.33) ? 0.0F : static_cast<float>(0.3 * rng_.uniform());
   }

@@ -1,6 +1,6 @@
-// What one station hears of the other: a channel that changes from scene to scene, outages, the
-// difference of the two clocks, and the samples that wait until the hearer's sound card has a block
-// of them.
+// The signal path from one station to the other: a channel that changes from scene to scene,
+// outages, the difference of the two clocks, and the samples that wait until the receiving sound
+// card takes a block of them.
 #pragma once
 
 #include <cstddef>
@@ -18,14 +18,14 @@ namespace s5066::modem {
 
 inline constexpr std::size_t kBlockSamples = 192;
 
-/// The same weather for both directions.
+/// One set of channel conditions, the same for both directions.
 struct Scene {
   channel::SimulatedChannel::Config channel;
   double outages_per_second = 0;
-  /// What is listened for and sent; none: every mode that tells itself.
+  /// The one mode that is sent and received; empty: every mode that the preamble announces.
   std::optional<Mode> only;
   std::uint64_t samples = 0;
-  /// A burst that nothing else befell is to be received whole.
+  /// If true, a burst that no other fault disturbed must be received whole.
   bool kind = false;
 };
 
@@ -35,14 +35,14 @@ class Line {
  public:
   explicit Line(const Rng& rng);
 
-  /// `skew_ppm`: the hearer's clock, of the sender's.
+  /// Starts a scene; `skew_ppm` is the error of the receiver's clock relative to the sender's.
   void begin(const Scene& scene, double skew_ppm);
   void send(std::span<const float> samples);
-  /// So many samples have waited long enough.
+  /// True if this many samples have waited long enough.
   bool has(std::size_t samples) const { return waiting_.size() >= samples; }
   std::size_t waiting() const { return waiting_.size(); }
   void take(std::span<float> samples);
-  /// Some of what was sent last.
+  /// True if a part of the last samples sent was lost in an outage.
   bool out() const { return out_; }
 
  private:

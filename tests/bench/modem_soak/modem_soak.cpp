@@ -1,13 +1,15 @@
-// Hours of two modems on bad air, faster than real time: the modem's worker with its thread, a
-// sound card that loses and repeats blocks and is lost now and then, clocks up to 100 ppm apart, a
-// key that fails, and channels with noise, fading, static and outages; bursts of every mode, any
-// length and any gap, sometimes into the other's. All is drawn from the seed. Printed by the hour:
-// what was sent, what came of it, and the memory of the process.
+// Runs hours of two modems on a bad channel, faster than real time: the modem's worker with its
+// thread, a sound card that loses and repeats blocks and is sometimes lost itself, clocks up to 100
+// ppm apart, a key that fails, and channels with noise, fading, static and outages. The bursts have
+// every mode, any length and any gap, and some collide with those of the other station. All is
+// drawn from the seed. Each hour prints the bursts sent, their outcome, and the memory of the
+// process.
 //
-// Ends with an error when a key stays down for longer than its burst, a burst has no end, a
-// receiver is busy 20 s after the last signal, an event is lost or out of order, a burst that
-// nothing befell (fixed path, 35 dB) is lost or wrong, or memory grows after the first hour. What
-// the worker's watchdog does against a thread that hangs is not in it: where the sound card waits
+// The program ends with an error if a key stays down for longer than its burst, a burst has no end,
+// a receiver is busy 20 s after the last signal, an event is lost or out of order, an undisturbed
+// burst (fixed path, 35 dB) is lost or wrong, or memory grows after the first hour. The run does
+// not test the worker's watchdog against a thread that hangs, because the watchdog is off while the
+// sound card waits for us.
 // for us, it is off.
 #include <malloc.h>
 
@@ -25,7 +27,7 @@ namespace {
 
 constexpr double kSkewMaxPpm = 100;
 constexpr std::size_t kBlocksInFlight = 2;
-/// Of the least that a later hour had in use over the least of the first.
+/// Limit for the least memory in use of a later hour, minus the least of the first hour.
 constexpr double kGrowthMaxKib = 1024;
 
 struct Memory {
@@ -51,7 +53,7 @@ class Soak {
     ba_.send(silence);
   }
 
-  /// Until a's sound card has had so many samples.
+  /// Runs until station a's sound card has passed `until` samples.
   Memory run(std::uint64_t until) {
     Memory memory;
     memory.in_use_kib = -1;
@@ -158,7 +160,7 @@ int main(int argc, char** argv) {
           arguments.has("json"));
   }
   soak.end();
-  // In the first hour the buffers grow to what the longest burst of each mode needs.
+  // In the first hour the buffers grow to the size that the longest burst of each mode needs.
   const double growth_kib = step < 1 ? 0 : memory.back().in_use_kib - memory.front().in_use_kib;
   const bool grows = growth_kib > kGrowthMaxKib;
   if (grows) std::fprintf(stderr, "memory in use grew by %.0f KiB\n", growth_kib);

@@ -10,10 +10,11 @@
 namespace s5066::modem {
 namespace {
 
-/// Of the machine's time, for a block of 20 ms: an answer that takes as long never comes.
+/// Wall time for the answer to a block of 20 ms; after this time the worker's thread counts as
+/// hung.
 constexpr std::chrono::seconds kPatience{120};
 
-/// How long the worker waits for us before it looks whether it should stop.
+/// Interval at which a waiting worker checks whether it should stop.
 constexpr std::chrono::milliseconds kLook{20};
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A sound card and a key for a modem worker, moved block by block by whoever drives the soak.
+// A sound card and a key for a modem worker, which the soak moves block by block.
 #pragma once
 
 #include <atomic>
@@ -17,19 +17,19 @@
 
 namespace s5066::modem {
 
-/// What the driver and the worker's thread hand each other. Every wait of the driver ends the
-/// program when the worker does not answer: that is a hang of the thread itself.
+/// The exchange between the driver and the worker's thread. Every wait of the driver ends the
+/// program if the worker does not answer, because that is a hang of the thread itself.
 class Gate {
  public:
   // --- The driver ---
 
-  /// Until the worker asks for a block.
+  /// Waits until the worker asks for a block.
   void wait_until_asked();
-  /// Until the worker has taken the block in and waits for its release.
+  /// Gives a block and waits until the worker has taken it in and waits for its release.
   void give(std::span<const float> block, const Device::Received& losses);
-  /// The device is lost; until the worker has opened it again and asks for a block.
+  /// Loses the device and waits until the worker has opened it again and asks for a block.
   void lose_device();
-  /// Until the answer to the block is there.
+  /// Waits until the answer to the block is there.
   void wait_for_answer();
   bool keyed() const { return keyed_; }
   std::span<const float> answer() const { return answer_; }
@@ -70,11 +70,11 @@ class GateDevice final : public Device {
   Info info_{.name = "soak", .lockstep = true, .has_level = true};
 };
 
-/// Outlives the worker.
+/// The key of a transmitter; this object outlives the worker.
 struct Key {
   std::atomic<bool> down{false};
-  std::atomic<unsigned> failures{0};  // so many of the next calls are errors …
-  std::atomic<unsigned> failed{0};    // … and so many were
+  std::atomic<unsigned> failures{0};  // number of next calls that fail
+  std::atomic<unsigned> failed{0};    // number of calls that have failed
 };
 
 class KeyPtt final : public Ptt {

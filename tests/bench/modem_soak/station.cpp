@@ -16,11 +16,11 @@ namespace {
 
 constexpr Duration kLead = std::chrono::milliseconds(100);
 constexpr Duration kTail = std::chrono::milliseconds(40);
-/// Behind the last sample that is on the air: two blocks of the longest interleaver.
+/// Limit behind the last sample on the air: two blocks of the longest interleaver.
 constexpr double kBusyMaxS = 20;
-/// Beyond what a burst takes: the blocks in which a key moves.
+/// Allowance beyond a burst's airtime, because the key changes only at the bounds of blocks.
 constexpr double kKeyedSlackS = 0.1;
-/// No block whose soft quality is below says that its octets are right (modem/api/port.h).
+/// A block with a soft quality below this does not count as right (modem/api/port.h).
 constexpr float kDoubtful = 0.25F;
 
 constexpr double kBurstMeanS = 4;
@@ -32,7 +32,7 @@ constexpr double kKeyFailuresPerBurst = 0.01;
 constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 constexpr double kBlockS = static_cast<double>(kBlockSamples) / kSampleRate;
 
-/// All that a receiver can tell by itself.
+/// True if the preamble announces this mode.
 bool tells_itself(const Mode& mode) {
   const bool zero_110a = mode.waveform == Waveform::ms110a &&
                          mode.interleaver == Interleaver::zero && mode.rate_bps != 4800;
@@ -128,14 +128,14 @@ void Station::step(Line& in, Line& out, Station& other) {
   watch_burst();
   watch_carrier();
   judge_arrivals();
-  if (gate_.keyed()) disturb_arrivals();  // we are deaf
+  if (gate_.keyed()) disturb_arrivals();  // a keyed station does not receive
   follow_air(out, other);
-  // What came twice takes the place of as much of what we send.
+  // A block that was received twice replaces one block of what we send.
   if (!again) out.send(glitch ? std::span<const float>(block_) : gate_.answer());
   if (out.out()) other.disturb_arrivals();
 }
 
-/// The sound card goes on without us: what comes is lost, and silence is sent.
+/// Lets the sound card run on without us: received samples are lost, and silence is sent.
 void Station::stall(Line& in, Line& out, Station& other) {
   disturb(other);
   in.take(block_);
@@ -195,7 +195,7 @@ void Station::on_event(const Event& event) {
 
 void Station::finish() {
   pending_.reset();
-  // At once now and then, or long after.
+  // One burst in ten follows at once; one in 33 follows after a twenty times longer gap.
   const double gap = rng_.chance(0.1) ? 0 : -1.5 * std::log(1 - rng_.uniform());
   next_at_ = clock_ + seconds(rng_.chance(0.03) ? 20 * gap : gap);
 }

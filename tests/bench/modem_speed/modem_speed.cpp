@@ -1,6 +1,6 @@
-// How many times faster than real time the modem works on one core: transmitting, receiving a
-// burst, listening to noise, and looking for power in it. The reference is resampling the same
-// audio from 48000/s. Processor time; medians of several runs.
+// Measures how many times faster than real time the modem works on one core: transmitting,
+// receiving a burst, listening to noise, and detecting power in it. The reference is resampling the
+// same audio from 48000/s. Times are processor time; each figure is the median of several runs.
 #include <algorithm>
 #include <cstdio>
 #include <ctime>

@@ -1,6 +1,6 @@
-// How fast D_PDUs are written and found: trains of DATA-ONLY, aligned and three bits late, and
-// noise without any, in processor time. Medians; the reference in the same run is the CRC-32 of as
-// many octets.
+// Measures how fast D_PDUs are written and found: trains of DATA-ONLY, aligned and three bits late,
+// and noise without any, in processor time. Each figure is a median; the reference in the same run
+// is the CRC-32 of as many octets.
 #include "s5066d/pdu/scanner.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace s5066 {
 namespace {
 
 constexpr std::size_t kStreamOctets = 8'000'000;
-constexpr std::size_t kPushOctets = 540;  // some interleaver blocks
+constexpr std::size_t kPushOctets = 540;  // octets of some interleaver blocks
 
 double seconds_of(const std::function<void()>& work, int runs) {
   std::vector<double> times;

@@ -1,5 +1,6 @@
-// Four stations on one frequency, each with the same offered load: what each gets through, and how
-// many transmissions collide. The load is given in percent of what one pair carries alone.
+// Measures four stations on one frequency, each with the same offered load: the throughput of each,
+// and the share of transmissions that collide. The load is in percent of the capacity of one pair
+// alone.
 #include <cstdio>
 
 #include "tests/bench/common/arguments.h"

@@ -1,6 +1,7 @@
-// What an hour of a busy link costs to simulate: two nodes at 2400 and at 9600 bit/s, a client
-// that always has more to send, processor time of the whole process. Median of several runs; the
-// reference in the same run is the CRC of as many octets as cross the air in an hour.
+// Measures the cost of simulating an hour of a busy link: two nodes at 2400 and at 9600 bit/s, a
+// client that always has more to send, processor time of the whole process. The figure is the
+// median of several runs; the reference in the same run is the CRC of as many octets as cross the
+// air in an hour.
 #include <algorithm>
 #include <cstdio>
 #include <ctime>

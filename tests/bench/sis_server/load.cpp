@@ -78,12 +78,12 @@ sis::UnidataRequest request_to(Address station, std::size_t client, sis::Confirm
   return request;
 }
 
-/// One socket, ours or an echoing one.
+/// One socket, of a sending or of an echoing client.
 struct Peer {
   int fd = -1;
   std::size_t number = 0;
   bool echoes = false;
-  bool waits = false;  // for the socket to take more
+  bool waits = false;  // until the socket takes more
   sis::Framer framer;
   Bytes unsent;
   std::size_t sent = 0;  // of `unsent`
@@ -163,7 +163,7 @@ class Load {
     S5066_ASSERT(::epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) == 0);
   }
 
-  /// Every message begins with the time it was due, from which its latency counts.
+  /// Requests a message. It begins with the time when it was due, from which its latency counts.
   void request(Peer& peer, std::int64_t at) {
     std::memcpy(message_.data(), &at, sizeof at);
     send(peer, requests_[peer.number], message_);
@@ -195,8 +195,8 @@ class Load {
     ::epoll_ctl(epoll_, EPOLL_CTL_MOD, peer.fd, &event);
   }
 
-  // Clients take turns, each request in a send of its own. A late one is stamped as if it were in
-  // time, so that what held it up is not missing from its latency.
+  // Clients take turns, and each request has a send of its own. A late request carries the time
+  // when it was due, so that its delay is part of its latency.
   void send_by_the_clock(std::int64_t began, std::int64_t now) {
     if (options_.per_second <= 0) return;
     const auto due = [&] {
@@ -235,7 +235,7 @@ class Load {
     flush(peer);
   }
 
-  /// The message stands at the end of whatever brings it.
+  /// Takes a primitive, which ends with the message.
   bool take(Peer& peer, ByteSpan body) {
     if (peer.echoes) {
       const auto expected =
@@ -308,7 +308,7 @@ void IdleClients::fill(std::size_t octets) {
       while (::send(fd, frame.data(), frame.size(), MSG_NOSIGNAL | MSG_DONTWAIT) > 0) {
       }
     }
-    ::poll(nullptr, 0, kFillWaitMs);  // what the server takes in makes room for more
+    ::poll(nullptr, 0, kFillWaitMs);  // the server makes room as it reads
   }
 }
 

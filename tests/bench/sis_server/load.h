@@ -13,7 +13,7 @@ namespace s5066::bench {
 struct LoadOptions {
   std::size_t clients = 16;
   std::size_t updu_octets = 256;
-  /// Round trips that each client has under way; 0: as many as `per_second` brings.
+  /// Round trips that each client has under way; 0: as many as `per_second` gives.
   std::size_t outstanding = 1;
   double per_second = 0;
   Duration warm_up = std::chrono::seconds(1);
@@ -25,7 +25,7 @@ struct LoadResult {
   std::uint64_t round_trips = 0;
   double server_cpu_seconds = 0;
   std::vector<double> latencies_us;  // ascending
-  bool failed = false;               // a connection ended or a primitive came that must not
+  bool failed = false;               // a connection ended, or a wrong primitive came
 
   double percentile_us(double percent) const;
 };
@@ -34,18 +34,18 @@ enum class RoundTrip : std::uint8_t {
   echo,     // request at A, indication at B, sent back by B's client, indication at A
   confirm,  // request at A, indication at B, confirmation of B's client's delivery at A
   bare,     // the same octets to and from a server that only sends back what it reads
-  relayed,  // the way of `echo` through a server that only sends on what it reads
+  relayed,  // as `echo`, through a server that only relays what it reads
 };
 
-/// `ports`: of the two nodes, or of the bare server, where `bare` uses the first. `server` is the
-/// process whose processor time is read.
+/// Runs the load. `ports` are those of the two nodes, or of the bare server, of which `bare` uses
+/// the first. `server` is the process whose processor time is read.
 LoadResult run_load(RoundTrip kind, const std::uint16_t (&ports)[2], int server,
                     const LoadOptions& options);
 
-/// Of an S_UNIDATA_REQUEST with its frame.
+/// Returns the octets of an S_UNIDATA_REQUEST with its frame.
 std::size_t request_octets(std::size_t updu_octets);
 
-/// Clients that are bound and silent.
+/// Clients that are bound and send nothing.
 class IdleClients {
  public:
   IdleClients(std::uint16_t port, std::size_t clients);

@@ -12,11 +12,11 @@
 namespace s5066::bench {
 namespace {
 
-/// What a link in use waits for comes sooner, another call after a failed one included; later than
-/// this is what a server at rest waits for.
+/// Timers of a link in use, and the next call after a failed one, expire sooner than this. If the
+/// next deadline is later, the server is at rest.
 constexpr Duration kAtRest = std::chrono::minutes(15);
-/// What happens on the air between two looks at the sockets, as the daemon too deals with all that
-/// its modem has to say in one go.
+/// Events on the air between two polls of the sockets. The daemon also handles all pending events
+/// of its modem at once.
 constexpr int kStepsAtATime = 32;
 
 NodeConfig node_config(Address address) {
@@ -26,7 +26,8 @@ NodeConfig node_config(Address address) {
   config.dts.transmission_max = dts::kTransmissionMax;
   config.sap.bind.allow_management_sap = true;  // so that 16 clients find a SAP each
   config.sap.bind.allow_reserved_saps = true;
-  // The clock is far ahead of the clients, which must not seem idle or slow for that.
+  // The virtual clock is far ahead of the clients, so long timeouts keep them from counting as idle
+  // or slow.
   config.sap.links.idle_timeout = std::chrono::hours(1);
   config.sap.unbound_idle_timeout = std::chrono::hours(1);
   config.partial_primitive_timeout = std::chrono::hours(1);
@@ -123,7 +124,7 @@ void ServerSide::run() {
   }
 }
 
-/// The next thing that happens on the air or in a node, if one is near.
+/// Runs the next event on the air or in a node, if one is near.
 bool ServerSide::step() {
   std::optional<Instant> deadline;
   for (const auto& station : stations_) deadline = earlier(deadline, station->next_deadline());

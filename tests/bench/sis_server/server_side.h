@@ -1,6 +1,6 @@
-// What is measured: two nodes with their SIS ports on loopback TCP, joined by the simulated medium,
-// in one thread. The clock is virtual and runs as fast as the work gets done: time passes when no
-// socket has anything to say. While there is nothing to do, it passes like the wall clock's.
+// The server under test: two nodes with their SIS ports on loopback TCP, joined by the simulated
+// medium, in one thread. The clock is virtual and advances as fast as the work gets done: time
+// passes when no socket has data. If there is no work, it runs like the wall clock.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ class ServerSide {
   ~ServerSide();
 
   std::uint16_t port(std::size_t station) const;
-  /// Until the other end of `commands` is closed.
+  /// Runs until the other end of `commands` is closed.
   void run();
 
  private:

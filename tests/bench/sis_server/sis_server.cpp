@@ -1,11 +1,12 @@
-// The SIS server under load, without a modem. One process on one core holds two nodes with their
-// TCP ports and the simulated medium between them; the load runs in another process on another
-// core. For comparison in the same run, three bare Asio servers: one sends back message by message,
-// as any server of messages takes them, one sends back whatever a read brings, and one sends on
-// whatever a read brings between a client here and a client there, as the two nodes do.
+// Measures the SIS server under load, without a modem. One process on one core holds two nodes with
+// their TCP ports and the simulated medium between them; the load runs in another process on
+// another core. For comparison in the same run there are three bare Asio servers: one sends back
+// message by message, as any server of messages does, one sends back each read as it is, and one
+// relays each read between a client of one port and a client of the other, as the two nodes do.
 //
 // Round trips are counted per second of the wall clock and per second of processor time that the
-// server used; on a machine with other work to do only the second says what one core can do.
+// server used; on a machine with other work to do only the second figure shows the capacity of one
+// core.
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -40,7 +41,7 @@ void pin(int core) {
   cpu_set_t cores;
   CPU_ZERO(&cores);
   CPU_SET(core, &cores);
-  ::sched_setaffinity(0, sizeof cores, &cores);  // where there is only one core, so be it
+  ::sched_setaffinity(0, sizeof cores, &cores);  // fails without harm on a machine with one core
 }
 
 class NoLog final : public LogSink {
@@ -48,10 +49,12 @@ class NoLog final : public LogSink {
   void write(LogLevel, std::string_view) override {}
 };
 
-/// Sends back what it reads. By message: one read and one write for each, whose frame is looked at.
+/// Sends back the octets that it reads. By message, it does one read and one write for each, and
+/// checks the frame.
 class BareServer {
  public:
-  /// `message_octets` of each message with its frame; 0: whatever a read brings is sent back.
+  /// `message_octets` is the length of each message with its frame; 0: each read is sent back as it
+  /// is.
   explicit BareServer(std::size_t message_octets)
       : message_octets_(message_octets), acceptor_(io_, {boost::asio::ip::tcp::v4(), 0}) {
     accept();
@@ -103,8 +106,7 @@ class BareServer {
   boost::asio::ip::tcp::acceptor acceptor_;
 };
 
-/// Sends on whatever a read brings: what the n-th client of one port sends goes to the n-th of the
-/// other.
+/// Relays each read: the octets of the n-th client of one port go to the n-th client of the other.
 class BareRelay {
  public:
   BareRelay() {
@@ -157,7 +159,7 @@ class BareRelay {
   std::deque<std::shared_ptr<Socket>> alone_[2];
 };
 
-/// A server in a process of its own; ends with this object.
+/// A server in a process of its own, which ends with this object.
 class ServerProcess {
  public:
   enum class Kind { sis, stream_echo, message_echo, relay };
@@ -290,7 +292,7 @@ void number(const Plan& plan, const char* name, const char* unit, double value) 
   std::fflush(stdout);
 }
 
-/// The server that is looked at: one of ours, or a daemon that runs already.
+/// The server under test: one of ours, or a daemon that is already running.
 struct Subject {
   int process = 0;
   std::uint16_t port = 0;
@@ -325,13 +327,13 @@ void memory(const Plan& plan) {
   }
 }
 
-/// A daemon whose link partner is away, so that what it takes in stays.
+/// Measures a daemon whose peer station is switched off, so that its accepted data stays queued.
 void running_daemon(const Plan& plan, const Subject& subject) {
   idle(plan, subject);
   ::sleep(2);
   for (const std::size_t octets : kUpduOctets) {
     full_of(plan, subject, octets, [] {});
-    ::sleep(10);  // until the server has looked whether the clients that it does not read are there
+    ::sleep(10);  // until the server has probed its silent clients
   }
   number(plan, "memory_after", "resident_mib", resident_mib(subject.process));
 }

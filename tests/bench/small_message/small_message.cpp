@@ -1,5 +1,5 @@
-// How long 200 octets take from client to client when the channel is idle and the link must be made
-// first, against the floor that the bursts and turnarounds of it set.
+// Measures the time of 200 octets from client to client if the channel is idle and the link must be
+// made first, against the floor that its bursts and turnarounds set.
 #include <algorithm>
 #include <cstdio>
 #include <vector>
@@ -16,7 +16,8 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t kUpduOctets = 200;
 
-/// PHYSICAL LINK REQUEST and ACCEPTED, a C_PDU of one octet each, and the data in one frame.
+/// Returns the time of PHYSICAL LINK REQUEST and ACCEPTED, a C_PDU of one octet each, and of the
+/// data in one frame.
 double floor_s(const modem::Mode& mode, const dts::Config& config) {
   const Duration control = modem::airtime(mode, pdu::nonarq_octets(1));
   const Duration data = modem::airtime(mode, pdu::data_octets(kUpduOctets + 1 + 5));

@@ -1,7 +1,7 @@
-// The modem on sound cards in real time, as PulseAudio without hardware gives them to PortAudio:
-// whether bursts arrive, how long the way around is and what the card says of it, how far from the
-// truth the time is that the modem gives its own transmissions then, and how soon an answer comes
-// that is asked for at once.
+// Measures the modem in real time on sound cards, as PulseAudio without hardware gives them to
+// PortAudio: whether bursts arrive, the round trip and the card's own figure for it, the resulting
+// error of the times that the modem reports for its own transmissions, and how soon an answer comes
+// that is requested at once.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -40,7 +40,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// A modem whose events are looked at as they come.
+/// A modem whose events are read as they come.
 struct Station {
   explicit Station(const PortAudioDevice::Config& config, bool full_duplex = false)
       : worker({.full_duplex = full_duplex}, std::make_unique<PortAudioDevice>(config),
@@ -84,7 +84,7 @@ bool wait_for(std::initializer_list<Station*> stations, Done done) {
   return false;
 }
 
-/// What the card says of the way around, and what it is; one opening each.
+/// Round trip as the card reports it and as measured, one value for each opening.
 struct Around {
   std::vector<double> said_ms;
   std::vector<double> measured_ms;
@@ -104,7 +104,7 @@ Around around(int openings) {
   return found;
 }
 
-/// How much later than it says a modem is heard that hears itself.
+/// Returns how much later than reported a modem hears itself.
 std::vector<double> lateness_ms(Duration round_trip, int openings) {
   std::vector<double> late;
   for (int i = 0; i < openings; ++i) {
@@ -120,7 +120,7 @@ std::vector<double> lateness_ms(Duration round_trip, int openings) {
 struct Exchange {
   int bursts = 0;
   int right = 0;
-  std::vector<double> answer_ms;  // from the end of what was sent to the begin of the answer
+  std::vector<double> answer_ms;  // from the end of a burst to the start of the answer
   std::uint64_t dropped = 0;
   std::uint64_t underrun = 0;
 };
