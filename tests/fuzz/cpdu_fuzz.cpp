@@ -1,5 +1,5 @@
 // Input: C_PDUs from one peer, each behind an octet that gives its length and service or lets time
-// pass. Codec and link machine must take everything, and the machine must settle.
+// pass. Codec and link machine must accept any input, and the machine must become idle.
 #include <algorithm>
 
 #include "s5066d/cas/channel_access.h"
@@ -15,7 +15,7 @@ void check_codec(ByteSpan octets) {
   S5066_ASSERT(second.ok() && *second == *first);
 }
 
-/// All that is sent leaves the antenna; nothing is answered but what is in the input.
+/// Transmits every C_PDU of the core; the only answers are those in the input.
 void drain(cas::ChannelAccess& core, Instant now) {
   while (auto action = core.poll_action()) {
     const auto* cpdu = std::get_if<dts::CpduRequest>(&*action);

@@ -1,7 +1,7 @@
-// Input: a script of octets for a data transfer sublayer. Links come and go, data is asked for, and
-// on the air is anything: frames of any type from a few addresses or from many, and bare bits, in
-// any mode and quality. Whatever it is, nothing asserts, nothing spins, and what is known of others
-// stays bounded.
+// Input: a script of octets for a data transfer sublayer. Links come and go, data is requested, and
+// the air carries frames of any type from a few addresses or from many, and bare bits, in any mode
+// and quality. For any input, no assert fails, the core becomes idle, and the state about other
+// stations stays bounded.
 #include <type_traits>
 
 #include "tests/support/dpdu_samples.h"
@@ -41,7 +41,7 @@ modem::Mode mode(std::uint8_t choice) {
   return modem::all_modes()[choice % modem::all_modes().size()];
 }
 
-/// Of type 9 or 10.
+/// Returns a frame of type 9 or 10.
 pdu::Dpdu long_frame(Rng& rng) {
   const pdu::Common common = test::random_common(rng);
   if (rng.chance(0.5)) {
@@ -52,7 +52,7 @@ pdu::Dpdu long_frame(Rng& rng) {
   return pdu::LongAckOnly{common, {{}, test::random_bytes(rng, rng.below(octets + 1))}};
 }
 
-/// Advice or an offer; what else there is is drawn with the frame.
+/// Returns advice or an offer; the other types of EOW are drawn with the frame.
 pdu::Eow eow(std::uint8_t choice) {
   if (choice % 2 == 0) return pdu::make_extensions(choice);
   const pdu::DrcRequest advice{.rate = static_cast<std::uint8_t>(choice / 2 % 16),
@@ -61,7 +61,7 @@ pdu::Eow eow(std::uint8_t choice) {
   return pdu::make_eow(pdu::EowType::drc_request, advice);
 }
 
-/// A frame of any type, its numbers close to 0, so that it often fits.
+/// Returns a frame of any type with numbers close to 0, so that they often fit the window.
 pdu::Dpdu frame(Script& script) {
   const std::uint8_t choice = script.octet();
   Rng rng(script.octet() * 256u + script.octet());
@@ -72,7 +72,7 @@ pdu::Dpdu frame(Script& script) {
     d.common.source = choice % 8 == 1 ? Address{script.octet() * 100u} : peer(choice);
     d.common.eot_half_s = choice % 4 == 0 ? script.octet() : std::uint8_t{1};
     if (choice % 4 == 3) d.common.eow = eow(script.octet());
-    // Of long numbers every seventeenth, so that far more than 128 frames may be out.
+    // Long numbers are multiples of 17, so that far more than 128 frames may be outstanding.
     if constexpr (requires { d.number; }) {
       const bool is_long = std::is_same_v<decltype(d.number), LongFrameNumber>;
       d.number.value = static_cast<decltype(d.number.value)>(is_long ? 17 * number : number);
@@ -161,7 +161,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       S5066_ASSERT(station.dts().queued_octets(peer(i)) <= 16384);
     }
   }
-  // Everything accepted is answered once, however it ends.
+  // Every accepted request has one answer, however it ends.
   for (std::uint8_t i = 0; i < 3; ++i) station.terminated(peer(i));
   station.run_for(std::chrono::hours(6));
   std::map<CpduId, int> answers;

@@ -1,5 +1,6 @@
-// Input: an octet that says what to repair, then a frame. Repairs let the fuzzer past sync and
-// CRCs. What is decoded must fit the input, and come back the same when it is sent again.
+// Input: an octet that selects the repairs, then a frame. The repairs let the fuzzer past the sync
+// sequence and the CRCs. A decoded frame must fit the input, and decode to the same after it is
+// encoded again.
 #include <algorithm>
 
 #include "s5066d/base/crc.h"

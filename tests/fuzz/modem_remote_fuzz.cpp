@@ -1,7 +1,7 @@
-// Input: an octet that says who is tried, and what follows. 0: lines of the control connection are
-// read, and what was understood is written as it was. 1, 2: a user, or a host, that writes anything
-// on both connections; the other end makes nothing of it but what was written, in its order. 3: a
-// user and a host that keep to the protocol, joined by streams that are cut anywhere: each burst
+// Input: an octet that selects the test, then its data. 0: lines of the control connection are
+// parsed, and each parsed line is written back as it was. 1, 2: a user or a host writes arbitrary
+// octets on both connections; the other end reports only what was written, in its order. 3: a user
+// and a host that keep to the protocol are joined by streams that are cut anywhere: each burst
 // arrives whole, ends once, and each event arrives as it happened.
 #include <algorithm>
 #include <array>
@@ -59,7 +59,8 @@ void write_as_read(const Result<Message>& read, Result<Message> (*parse)(std::st
   S5066_ASSERT(again.ok() && encode(*again) == written);
 }
 
-/// The lines of text that may be handed over at once or by the character; none where it is no text.
+/// Returns the lines of a text, given to the splitter in parts of `part` characters; nothing if the
+/// splitter finds that it is not text.
 std::optional<std::vector<std::string>> lines_of(std::string_view text, std::size_t part) {
   LineSplitter splitter;
   std::vector<std::string> lines;
@@ -83,7 +84,7 @@ void read_lines(ByteSpan octets) {
   }
 }
 
-/// What the script makes of a modem, so long as it is used as the port says.
+/// A modem that behaves as the script says, as long as its user keeps to the rules of the port.
 class FakeModem {
  public:
   void take(const Command& command) {
@@ -132,9 +133,9 @@ class FakeModem {
   std::uint64_t newest_ = 0;
 };
 
-// --- Against one that writes anything -----------------------------------------------------------
+// --- Against an end that writes arbitrary octets -------------------------------------------------
 
-/// Lines that are nearly right get further than noise.
+/// Returns a line that is nearly right, because it gets further than noise.
 std::string user_line(Script& script) {
   switch (script.take() % 7) {
     case 0:
@@ -175,7 +176,8 @@ std::string host_line(Script& script) {
   }
 }
 
-/// What one end wrote on both connections is as the protocol has it, and this is its octets.
+/// Checks that one end wrote on both connections as the protocol says; returns the octets
+/// announced.
 template <typename Parse>
 std::size_t octets_announced(std::string& control, Parse parse) {
   std::size_t announced = 0;
@@ -190,7 +192,7 @@ std::size_t octets_announced(std::string& control, Parse parse) {
   return announced;
 }
 
-/// `piece` is the next of what was written, where octets may have been passed over.
+/// Checks that `piece` comes next in what was written, possibly behind octets that were skipped.
 void expect_in_order(ByteSpan& written, const Bytes& piece) {
   const auto found = std::search(written.begin(), written.end(), piece.begin(), piece.end());
   S5066_ASSERT(found != written.end() || piece.empty());
@@ -284,7 +286,7 @@ class Joined {
       step(script_.take());
       settle();
     }
-    // Nothing is lost: what was asked for is done, and what was done is told of.
+    // No request is lost: each is done, and each result is reported.
     for (unsigned round = 0; round < 3; ++round) {
       for (unsigned stream = 0; stream < 4; ++stream) move(stream, ~std::size_t{0});
       settle();
@@ -301,7 +303,7 @@ class Joined {
   }
 
  private:
-  // Together fewer than a host lets wait.
+  // Both limits together are fewer than a host queues.
   static constexpr std::size_t kBurstsMax = 32;
   static constexpr unsigned kAbortsMax = 31;
 
@@ -337,7 +339,7 @@ class Joined {
     if (!user_.ready() || bursts_.size() == kBurstsMax) return;
     const ByteSpan octets = script_.take_some(script_.take() % 32);
     const BurstId id{bursts_.size()};
-    bursts_[id].octets = {static_cast<std::uint8_t>(id.value)};  // no two are alike
+    bursts_[id].octets = {static_cast<std::uint8_t>(id.value)};  // no two bursts are alike
     append(bursts_[id].octets, octets);
     user_.request(
         TransmitBurst{.id = id,
@@ -346,7 +348,7 @@ class Joined {
                       .not_before = now_ - std::chrono::milliseconds(script_.take() * 4)});
   }
 
-  /// So many octets of a stream, at most.
+  /// Moves at most `count` octets of a stream.
   void move(unsigned stream, std::size_t count) {
     switch (stream) {
       case 0: {
@@ -386,11 +388,11 @@ class Joined {
     const bool of_burst = started != nullptr || finished != nullptr;
     const bool ends =
         finished != nullptr || (fault != nullptr && fault->kind == FaultKind::command_refused);
-    // The host's own numbers for bursts are nobody's business.
+    // A host's events about other bursts than the running one do not reach the user.
     if (of_burst && (!running || (started != nullptr ? started->id : finished->id) != *running)) {
       return;
     }
-    if (ends && !running) return;  // a refusal of nobody's
+    if (ends && !running) return;  // a refusal of no burst
     if (running && ends) {
       const auto burst = bursts_.find(running_);
       S5066_ASSERT(burst != bursts_.end());
@@ -413,7 +415,7 @@ class Joined {
     }
   }
 
-  /// Bursts are taken in their order, but for those that were late or met another one.
+  /// Bursts are transmitted in their order, except for those that were late or met another one.
   void find_running(const TransmitBurst& burst) {
     const auto first = begun_ ? bursts_.upper_bound(running_) : bursts_.begin();
     const auto it = std::find_if(

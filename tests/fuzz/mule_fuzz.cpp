@@ -1,5 +1,5 @@
-// Input: what came in over P_MUL. Nothing of it may cost more memory than the limits say, and mail
-// that was understood means the same after it was written and read again.
+// Input: a message received over P_MUL. No input may use more memory than the limits allow, and
+// decoded mail has the same meaning after it is written and read again.
 #include "gateways/acp142/cdt.h"
 #include "gateways/acp142/mule.h"
 #include "gateways/acp142/next_hops.h"

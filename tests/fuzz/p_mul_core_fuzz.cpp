@@ -1,8 +1,8 @@
-// Input: a script for one P_MUL node that is sending a message and receiving others. Each step is
-// an octet: below 64, so many times ten seconds pass; above, a datagram of as many octets less 63
-// follows, whose length and checksum are made good. Memory stays within its limits, every
-// destination ends at most once, groups are joined and left by turns, and nothing is acknowledged
-// as complete before it is committed.
+// Input: a script for one P_MUL node that sends a message and receives others. Each step is an
+// octet: below 64, that many times ten seconds pass; above, a datagram of as many octets less 63
+// follows, whose length and checksum are corrected first. Memory stays within its limits, every
+// destination ends at most once, the joins and leaves of a group alternate, and no message is
+// acknowledged as complete before it is committed.
 #include <algorithm>
 #include <set>
 
@@ -71,7 +71,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                         .group = {}};
   submission.content.assign(100, 7);
   S5066_ASSERT(core.request_submit(now, submission).ok());
-  // And one that needs a group of its own.
+  // A second message needs a group of its own.
   submission.key = {2};
   submission.message_id = 123457;
   submission.destinations = {{{0x0A010101}, 2}, {{0x0A010104}, 1}};

@@ -1,5 +1,6 @@
-// Input: a datagram. As it is, it goes through the checksum; with the checksum made good, through
-// the rest. What decode() accepts must survive encode() and decode(), with and without ranges.
+// Input: a datagram. It goes through the checksum as it is, and through the rest with a corrected
+// checksum. A datagram that decode() accepts must survive encode() and decode(), with and without
+// ranges.
 #include "gateways/acp142/p_mul_pdu.h"
 
 using namespace s5066;

@@ -1,6 +1,6 @@
-// Feeds every seed of a corpus to a fuzz target: `replay_NAME CORPUS [OUT]`. A seed is a text file
-// of hex digits, `#` to the end of a line is a comment. With OUT, the seeds are also written there
-// as octets, which is the form that libFuzzer reads.
+// Runs a fuzz target on every seed of a corpus: `replay_NAME CORPUS [OUT]`. A seed is a text file
+// of hex digits; `#` begins a comment up to the end of the line. With OUT, the seeds are also
+// written there as octets, which is the form that libFuzzer reads.
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
@@ -27,7 +27,7 @@ s5066::Result<s5066::Bytes> read_seed(const fs::path& path) {
 
 std::vector<fs::path> seeds_in(const fs::path& corpus) {
   std::vector<fs::path> seeds;
-  std::error_code missing;  // an absent corpus has no seeds, which main reports
+  std::error_code missing;  // a missing corpus has no seeds, which main reports
   for (const auto& entry : fs::directory_iterator(corpus, missing)) {
     if (entry.path().extension() == ".hex") seeds.push_back(entry.path());
   }

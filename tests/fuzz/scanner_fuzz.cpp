@@ -1,5 +1,5 @@
-// Input: an octet that chooses the cuts, then a bit stream. Neither cuts nor an end told too early
-// must change what comes out, and after the longest frame that may have begun, the next good frame
+// Input: an octet that selects the cuts, then a bit stream. Neither cuts nor an end reported too
+// early may change the output, and after the longest frame that may have begun, the next good frame
 // is found.
 #include <algorithm>
 #include <optional>

@@ -1,7 +1,7 @@
 // Input: a script for a ClientCore, an octet per step with its arguments behind it. Whatever the
-// server and the clock do: one connection and one write at a time, whole primitives, no deadline
-// in the past, exactly one end for every accepted request, and hard links that are told of only
-// while they can be there.
+// server and the clock do, the core has one connection and one write at a time, writes whole
+// primitives, has no deadline in the past, ends every accepted request exactly once, and reports
+// hard links only while they can exist.
 #include <algorithm>
 #include <initializer_list>
 #include <map>
@@ -163,7 +163,7 @@ class World {
     forget_link(link, {LinkState::offered});
     if (accept) links_.push_back({link, LinkState::up});
   }
-  /// The first of these states that such a link is in.
+  /// Removes the link if it is in one of these states; the first of them that fits is used.
   void forget_link(const sis::HardLink& link, std::initializer_list<LinkState> states) {
     for (const LinkState state : states) {
       const auto it = std::find_if(links_.begin(), links_.end(), [&](const Link& l) {
@@ -173,7 +173,7 @@ class World {
       links_.erase(it);
       return;
     }
-    S5066_ASSERT(false);  // a hard link that nobody knows
+    S5066_ASSERT(false);  // a hard link that was never reported
   }
 
   void request(std::uint8_t kind) {
@@ -195,7 +195,7 @@ class World {
   void settle() {
     while (const auto action = core_.poll_action()) perform(*action);
     while (const auto event = core_.poll_event()) observe(*event);
-    // A deadline that the last on_deadline() should have served would make a driver spin.
+    // If the last on_deadline() left a deadline that is due, a driver would loop for ever.
     core_.on_deadline(now_);
     while (const auto action = core_.poll_action()) perform(*action);
     while (const auto event = core_.poll_event()) observe(*event);
@@ -246,7 +246,7 @@ class World {
       forget_link(e->link, {requested, up, offered});
     }
     if (const auto* e = std::get_if<sis::event::HardLinkOffered>(&event)) {
-      // A new offer of a link that was up: its caller has given the old one up.
+      // A new offer of a link that was up means that its caller has given up the old one.
       std::erase_if(links_, [e](const Link& l) { return l.link == e->link && l.state == up; });
       links_.push_back({e->link, offered});
     }

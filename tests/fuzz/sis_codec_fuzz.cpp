@@ -1,5 +1,5 @@
-// Input: the body of a frame. What decode() accepts, encode() writes back octet by octet, apart
-// from the bits that mean nothing.
+// Input: the body of a frame. encode() must write back each octet of a body that decode() accepts,
+// apart from the bits without meaning.
 #include <algorithm>
 
 #include "sis/codec.h"
@@ -61,7 +61,7 @@ Bytes normalised(ByteSpan body) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  if (size > sis::kBodyOctetsMax) return 0;  // the framer hands on no more
+  if (size > sis::kBodyOctetsMax) return 0;  // the framer's limit
   const ByteSpan body(data, size);
   const auto first = sis::decode(body);
   if (!first) return 0;

@@ -1,5 +1,5 @@
-// Input: an octet that chooses the cuts, then a stream. Cuts must not change what comes out, memory
-// must stay bounded, and after the longest frame that may have begun the next frame is found.
+// Input: an octet that selects the cuts, then a stream. Cuts may not change the output, memory must
+// stay bounded, and after the longest frame that may have begun the next frame is found.
 #include "s5066d/base/rng.h"
 #include "sis/framer.h"
 
@@ -7,7 +7,7 @@ using namespace s5066;
 
 namespace {
 
-/// Everything that came out, in one string of octets that tells items apart.
+/// Appends every item of the framer to one string of octets that distinguishes the items.
 void drain(sis::Framer& framer, Bytes& out) {
   while (const auto item = framer.poll()) {
     if (const auto* frame = std::get_if<sis::Framer::Frame>(&*item)) {

@@ -1,8 +1,8 @@
-// Input: an octet that chooses protocol, TLS and cuts, then what a mail server says; with the bit
-// 64 where TLS is used all of it inside TLS, which otherwise the server must get as far as. However
-// it is cut, each recipient has one outcome, nothing is said after the connection is given up,
-// nothing of the message goes out in the clear where TLS is required, and only a server that has
-// been sent all of the content can have made it delivered.
+// Input: an octet that selects protocol, TLS and cuts, then the replies of a mail server. With bit
+// 64, if TLS is used, all replies are inside TLS; without it the server has to begin TLS first.
+// However the input is cut, each recipient has one outcome, the client sends nothing after it has
+// given up the connection, no part of the message goes out unencrypted if TLS is required, and a
+// message counts as delivered only if the server was sent all of its content.
 #include <algorithm>
 #include <span>
 
@@ -37,7 +37,7 @@ SmtpClientCore::Config config_of(std::uint8_t choice) {
   return config;
 }
 
-/// A client that talks to a server made of the fuzzer's octets. Each action is checked.
+/// A client whose server replies with the fuzzer's octets. Each action is checked.
 class Session {
  public:
   explicit Session(std::uint8_t choice)

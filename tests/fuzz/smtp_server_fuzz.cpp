@@ -1,8 +1,8 @@
-// Input: an octet that chooses protocol, TLS, cuts and answers of the spool, then what a client
-// sends; with the bit 8 where TLS is offered all of it inside TLS, which otherwise a client must be
-// so kind as to begin. However it is cut, nothing comes in the clear where TLS is required, no
-// message goes to the spool with a line end that another server could take for the end of the
-// message, none over the limits, and memory stays bounded.
+// Input: an octet that selects protocol, TLS, cuts and answers of the spool, then the commands of a
+// client. With bit 8, if TLS is offered, all commands are inside TLS; without it the client has to
+// begin TLS itself. However the input is cut, no mail is accepted unencrypted if TLS is required,
+// no message goes to the spool with a line end that another server could take for the end of the
+// message, none exceeds the limits, and memory stays bounded.
 #include <algorithm>
 
 #include "gateways/acp142/smtp_server_core.h"
@@ -62,7 +62,8 @@ void begin_tls(Session& session, Instant now) {
   S5066_ASSERT(session.secure);
 }
 
-/// Often to the end of a line, as a client sends that waits for the answer.
+/// Returns the size of the next piece. Half of the pieces end with a line, as a client sends that
+/// waits for the reply.
 std::size_t piece_size(ByteSpan rest, Rng& rng) {
   const auto line = std::find(rest.begin(), rest.end(), '\n');
   if (rng.below(2) == 0 && line != rest.end()) {

@@ -1,5 +1,5 @@
-// Input: an S_PDU. What decode() accepts must survive encode() and decode(), and a TIME TO DIE in
-// it must be readable on any date.
+// Input: an S_PDU. An S_PDU that decode() accepts must survive encode() and decode(), and a TIME TO
+// DIE in it must be readable on any date.
 #include "s5066d/sap/spdu.h"
 
 using namespace s5066;
@@ -8,7 +8,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto first = sap::decode(ByteSpan(data, size));
   if (!first) return 0;
   const Bytes octets = sap::encode(*first);
-  const bool hard_link = first->index() >= 3;  // what is behind such an S_PDU is ignored
+  const bool hard_link = first->index() >= 3;  // decode() ignores octets behind such an S_PDU
   S5066_ASSERT(hard_link ? octets.size() <= size : octets.size() == size);
   const auto second = sap::decode(octets);
   S5066_ASSERT(second.ok() && *second == *first);

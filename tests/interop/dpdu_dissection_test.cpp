@@ -1,4 +1,4 @@
-// What we put on the air, read by tshark's D_PDU dissector from captures as --capture writes them.
+// Tests our transmissions with tshark's D_PDU dissector, from captures as --capture writes them.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -38,7 +38,7 @@ std::string plain_hex(ByteSpan octets) {
   return text;
 }
 
-/// Compares the fields of one packet with what we meant.
+/// Compares the fields of one packet with the encoded values.
 class Expect {
  public:
   Expect(const DissectedPacket& packet, std::string prefix)
@@ -133,8 +133,8 @@ void expect_specific(const DissectedPacket& packet, const pdu::ExpeditedAck& ack
   expect_ack(Expect(packet, "exp_ack_only."), ack.ack);
 }
 
-/// tshark 4.0 takes the flags for the type of the message; all three of them are 7, and then it
-/// reads the six octets of a high data rate change request.
+/// tshark 4.0 reads the flags as the type of the message. If all three of them are set, the type is
+/// 7, and it reads the six octets of a high data rate change request.
 bool has_all_flags(const pdu::Management& management) {
   return management.valid && management.ack && !management.extension.empty();
 }
@@ -169,7 +169,7 @@ void expect_specific(const DissectedPacket& packet, const pdu::Warning& warning)
   expect.number("reason", warning.reason);
 }
 
-// tshark knows nothing of our types 9 and 10 but their headers.
+// tshark decodes only the headers of our types 9 and 10.
 void expect_specific(const DissectedPacket&, const pdu::LongData&) {
   FAIL() << "not dissected";
 }
@@ -211,7 +211,7 @@ TEST(DpduDissection, each_type_with_random_fields_shows_what_we_meant) {
   std::vector<Dpdu> dpdus;
   for (int i = 0; i < 400; ++i) {
     Dpdu dpdu = test::random_dpdu(rng, i % 20 == 0 ? pdu::kSegmentOctetsMax : 60);
-    // Other messages than "none" have dissections of their own.
+    // Messages of other types than "none" have dissections of their own.
     std::visit([](auto& d) { d.common.eow.type = 0; }, dpdu);
     auto* management = std::get_if<pdu::Management>(&dpdu);
     if (management && has_all_flags(*management)) management->extension.resize(6);
@@ -288,7 +288,8 @@ TEST(DpduDissection, each_engineering_order_wire_message_is_understood) {
   EXPECT_EQ(field(5, "hdr_drc_request.interleaver_length"), 432);
 }
 
-// Every type that Table C-4 and the annexes name, and the free ones, in a type 6 as in any other.
+// The test covers every type that Table C-4 and the annexes name, and the free ones, in a type 6 as
+// in any other D_PDU.
 TEST(DpduDissection, every_type_of_wire_message_shows_its_number_and_contents) {
   std::vector<Dpdu> dpdus;
   for (std::uint8_t type = 0; type < 16; ++type) {
@@ -341,13 +342,13 @@ TEST(DpduDissection, every_type_of_wire_message_shows_its_number_and_contents) {
   }
 }
 
-/// Adds what a station has sent.
+/// Adds the D_PDUs that a station has sent.
 void add_sent(test::LoneStation& station, std::vector<Dpdu>& all) {
   for (auto& dpdu : station.take_sent()) all.push_back(std::move(dpdu));
 }
 
-// Goal:   what a station sends in the procedures is read by another program as we meant it.
-// Method: one station is made to send each type there is.
+// Goal:   another program decodes a station's transmissions of all procedures as they were meant.
+// Method: one station is made to send each type of D_PDU.
 TEST(DpduDissection, what_a_station_sends_in_every_procedure_is_understood) {
   constexpr Address kUs{0x01020305};
   constexpr Address kPeer{0x01020304};
@@ -359,7 +360,8 @@ TEST(DpduDissection, what_a_station_sends_in_every_procedure_is_understood) {
     station.run_for(3s);
     add_sent(station, all);
   };
-  hear(pdu::Data{common, {.start = true, .end = true}, {0}, {1}});  // draws type 15
+  // The station answers data from a peer without a link with type 15.
+  hear(pdu::Data{common, {.start = true, .end = true}, {0}, {1}});
   station.made(kPeer);
   hear(pdu::Data{common, {.start = true, .end = true}, {0}, {1}});
   for (const auto service : {dts::Service::arq, dts::Service::expedited_arq, dts::Service::nonarq,

@@ -1,4 +1,4 @@
-// Our P_MUL PDUs read by tshark: as UDP datagrams, and in the U_PDUs of a UDOP client.
+// Tests our P_MUL PDUs with tshark: as UDP datagrams, and in the U_PDUs of a UDOP client.
 #include <gtest/gtest.h>
 
 #include "gateways/common/rcop.h"
@@ -118,7 +118,7 @@ TEST(PMulDissection, tshark_agrees_with_the_internet_checksum) {
   expect_all_read(udp_capture, {.checksum = Checksum::internet});
 }
 
-// Our own type is unknown to it, as to any other: it shows the header, and that the checksum holds.
+// tshark does not know our own PDU type. It shows the header, and that the checksum is right.
 TEST(PMulDissection, tshark_takes_parity_for_an_unknown_type) {
   const Bytes parity = encode(ParityPdu{.priority = 4,
                                         .name = {{0x0A010101}, 123456},

@@ -1,4 +1,4 @@
-// Our primitives in a TCP stream, read by tshark's SIS dissector.
+// Tests our primitives in a TCP stream with tshark's SIS dissector.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ Bytes frame_of(const Primitive& primitive) {
   return frame;
 }
 
-/// Each frame is a segment of its own.
+/// Puts each frame into a segment of its own.
 Result<std::vector<DissectedPacket>> dissect(const std::vector<Bytes>& frames) {
   test::SisCapture capture;
   Duration at = 1'800'000'000s;
@@ -52,7 +52,7 @@ void expect_dissected(const std::vector<Primitive>& primitives) {
 }
 
 // --- Random primitives that the dissector reads without known faults
-// -------------------------------
+// ------------------------------
 
 Address random_address(Rng& rng) {
   return {.value = rng.below(Address::kMax + 1), .group = rng.chance(0.3)};
@@ -129,7 +129,7 @@ Answer random_answer(Rng& rng) {
   return p;
 }
 
-/// Of a type that carries a U_PDU or a part of one, normal or expedited.
+/// Returns a primitive that carries a U_PDU or a part of one, normal or expedited.
 template <typename P>
 Primitive random_data(Rng& rng) {
   if constexpr (requires(P p) { p.time_to_live; }) {
@@ -243,7 +243,7 @@ TEST(SisDissection, file_relay_traffic_is_clean_where_the_dissector_knows_it) {
   expect_dissected({request, indication});
 }
 
-// Also says when a newer dissector needs the excuse no longer.
+// The test also fails if a newer dissector no longer has a fault that known_fault() names.
 TEST(SisDissection, the_dissector_misreads_just_what_known_fault_says_it_does) {
   const Bytes header = {0x10, 0x01, 0x00, 0x00, 0x10, 0x02};
   std::vector<Primitive> primitives;
@@ -284,7 +284,7 @@ TEST(SisDissection, the_dissector_misreads_just_what_known_fault_says_it_does) {
 }
 
 TEST(SisDissection, a_malformed_primitive_would_be_noticed) {
-  const auto packets = dissect({from_hex("90EB00 0005 14 53 E1 02 03").value()});  // ends early
+  const auto packets = dissect({from_hex("90EB00 0005 14 53 E1 02 03").value()});  // too short
   ASSERT_TRUE(packets.ok());
   EXPECT_TRUE(packets->at(0).malformed);
 }

@@ -15,7 +15,7 @@ constexpr std::string_view kFolder = "docs/conformance/";
 enum Column : std::size_t { item, tag, requirement, code, test, exception, columns };
 constexpr std::string_view kHeading = "item,tag,requirement,code,test,exception";
 
-/// The items that a table must have; others count from 1.
+/// The items that a table must have; items of other tables count from 1.
 struct Range {
   std::string_view name;
   unsigned first;
@@ -38,7 +38,7 @@ bool is_comment(std::string_view line) {
   return at != std::string_view::npos && line.substr(at).starts_with("//");
 }
 
-/// Where the comment begins that stands directly above a position at the start of a line.
+/// Returns the start of the comment directly above a position at the start of a line.
 std::size_t with_comment_above(std::string_view text, std::size_t at) {
   while (at > 0) {
     const auto previous = text.rfind('\n', at - 1);
@@ -53,7 +53,7 @@ std::size_t with_comment_above(std::string_view text, std::size_t at) {
   return at;
 }
 
-/// "Suite.name" to the tags in its comment and body.
+/// Returns the tags in the comment and body of each test, by "Suite.name".
 std::map<std::string, std::set<std::string>> tests_of(const std::vector<SourceFile>& tree) {
   static const std::regex macro("\\bTEST(_F|_P)?\\s*\\(\\s*(\\w+)\\s*,\\s*(\\w+)\\s*\\)");
   std::map<std::string, std::set<std::string>> tests;
@@ -220,7 +220,7 @@ std::vector<std::vector<std::string>> csv_cells(std::string_view text) {
 
 std::vector<std::string> tags_in(std::string_view text) {
   static const std::regex clause("\\bF\\.16\\b|\\b([A-H](\\.[0-9]+)+( end)?)\\(");
-  static const std::regex item("\\bPM-[0-9]{3}\\b");  // of the checklist for P_MUL
+  static const std::regex item("\\bPM-[0-9]{3}\\b");  // item of the checklist for P_MUL
   static const std::regex numbers("^\\(([0-9]+)(\\.[0-9]+)?\\)(-\\(([0-9]+)\\))?,?");
   constexpr unsigned kRangeMax = 100;
   std::set<std::string> tags;

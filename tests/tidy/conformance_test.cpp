@@ -1,4 +1,5 @@
-// The check of the conformance tables must find each defect in a small tree, and pass the good one.
+// Tests that the check of the conformance tables finds each defect in a small tree, and passes the
+// good one.
 #include "tests/tidy/conformance.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +16,7 @@ const std::string kTests =
     "// First\n// A.1(2)\n"
     "TEST_F(X,\n       acts) {\n  // A.2(1)-(3),(5)\n}\n";
 
-/// What is wrong with these rows, put together.
+/// Returns the problems of a table with these rows as one text.
 std::string wrong(const std::string& rows, const std::string& name = "annex_d.csv") {
   const std::vector<SourceFile> tree = {
       {"sis/x.cpp", "void act();  // A.1(1), other\n"},
@@ -72,7 +73,7 @@ TEST(Conformance, wants_files_and_symbols_that_exist) {
   EXPECT_EQ(wrong(changed("sis/x.cpp:act", "sis/y.cpp:act")), "no such file: sis/y.cpp:act\n");
   EXPECT_EQ(wrong(changed("sis/x.cpp:act", "sis/x.cpp:ac")), "no such symbol: sis/x.cpp:ac\n");
   EXPECT_EQ(wrong(changed("sis/x.cpp:act", "sis/x.cpp:other")),
-            "no such symbol: sis/x.cpp:other\n");  // only in a comment
+            "no such symbol: sis/x.cpp:other\n");  // the name is only in a comment
   EXPECT_EQ(wrong(changed("sis/x.cpp:act", "sis/x.cpp")), "no symbol: sis/x.cpp\n");
   EXPECT_EQ(wrong(changed("sis/x.cpp:act", "")), "names no code\n");
 }

@@ -1,4 +1,5 @@
-// The check of file names in the pages for developers, on made-up pages and on this source tree.
+// Tests the check of file names in the pages for developers, on made-up pages and on this source
+// tree.
 #include "tests/tidy/doc_paths.h"
 
 #include <gtest/gtest.h>

@@ -45,7 +45,7 @@ std::string slug_of(std::string_view heading) {
   return slug;
 }
 
-/// The text of a heading, with links in it as their words.
+/// Returns the text of a heading; a link in it counts as its words.
 std::string heading_of(const std::string& line) {
   static const std::regex link(R"(\[([^\]]*)\]\([^)]*\))");
   const std::size_t begin = line.find_first_not_of('#');
@@ -127,7 +127,7 @@ Problems check_links(const std::vector<SourceFile>& tree) {
   for (const SourceFile& file : tree) {
     if (!is_page(file.path)) continue;
     for (const Link& link : links_of(file.text)) {
-      if (link.target.find(':') != std::string::npos) continue;  // of the web
+      if (link.target.find(':') != std::string::npos) continue;  // a link to another site
       const std::size_t hash = std::min(link.target.find('#'), link.target.size());
       const std::string name = link.target.substr(0, hash);
       const std::string path = name.empty() ? file.path : resolved(file.path, name);
@@ -147,14 +147,15 @@ Problems check_page_names(const std::vector<SourceFile>& tree) {
   const Places places(tree);
   Problems problems;
   for (const SourceFile& file : tree) {
-    if (file.path.starts_with("tests/tidy/")) continue;  // has made-up ones
+    if (file.path.starts_with("tests/tidy/")) continue;  // has made-up names
     std::istringstream lines(file.text);
     std::string line;
     for (std::size_t number = 1; std::getline(lines, line); ++number) {
       if (line.find("docs/") == std::string::npos) continue;
       for (std::sregex_iterator at(line.begin(), line.end(), page), end; at != end; ++at) {
         const std::string name = (*at)[2];
-        if (name.find("NNNN") == std::string::npos && !places.has(name)) {  // or for any decision
+        // "NNNN" stands for the number of any decision.
+        if (name.find("NNNN") == std::string::npos && !places.has(name)) {
           problems.push_back({file.path, number, name + " is not there"});
         }
       }

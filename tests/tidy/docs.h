@@ -1,4 +1,4 @@
-// The pages in docs: their links, and where other files name them.
+// Checks the links of the pages in docs, and the names of pages in other files.
 #pragma once
 
 #include <set>
@@ -10,19 +10,21 @@
 
 namespace s5066::tidy {
 
-/// The anchors of a page as GitHub makes them of its headings, and those that it sets itself.
+/// Returns the anchors of a page as GitHub makes them of its headings, and those that it sets
+/// itself.
 std::set<std::string> anchors_of(std::string_view page);
 
 struct Link {
   std::string target;
   std::size_t line = 0;
 };
-/// The links of a page outside of code.
+/// Returns the links of a page outside of code.
 std::vector<Link> links_of(std::string_view page);
 
-/// Each relative link of README and docs leads to a file or folder, and to an anchor that is there.
+/// Checks that each relative link of README and docs leads to an existing file or folder, and
+/// anchor.
 Problems check_links(const std::vector<SourceFile>& tree);
-/// Each page that any file names by its path from the root is there.
+/// Checks that each page exists that any file names by its path from the root.
 Problems check_page_names(const std::vector<SourceFile>& tree);
 
 }  // namespace s5066::tidy

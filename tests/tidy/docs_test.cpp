@@ -1,4 +1,5 @@
-// The checks of links and page names must find one that leads nowhere, and pass the good ones.
+// Tests that the checks of links and page names find each one that leads nowhere, and pass the good
+// ones.
 #include "tests/tidy/docs.h"
 
 #include <gtest/gtest.h>

@@ -14,8 +14,8 @@ bool matches(std::string_view text, std::string_view pattern) {
   return std::regex_match(text.begin(), text.end(), entry->second);
 }
 
-/// What the shells of a process may use: its clock, its threads, the operating system, and the
-/// place that random seeds come from.
+/// Libraries of the shell of a process: its clock, its threads, the operating system, and the
+/// source of random seeds.
 const std::vector<std::string_view> kShell = {"threads", "files",  "stdio",
                                               "clocks",  "system", "random"};
 

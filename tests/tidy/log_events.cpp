@@ -27,7 +27,7 @@ struct Range {
   std::size_t end = 0;
 };
 
-/// The name that begins at `at`, which may be empty.
+/// Returns the name that begins at `at`, which may be empty.
 std::string name_at(std::string_view text, std::size_t at) {
   const auto* const begin = text.begin() + at;
   return {begin, std::find_if_not(begin, text.end(), is_name_character)};
@@ -45,7 +45,8 @@ std::vector<LogEvent> literals_in(std::string_view text, Range range) {
   return found;
 }
 
-/// The third argument of the call whose '(' is at `open`; nothing when it has fewer.
+/// Returns the third argument of the call whose '(' is at `open`; nothing if it has fewer
+/// arguments.
 std::optional<Range> third_argument(std::string_view code, std::size_t open) {
   std::vector<std::size_t> commas;
   int depth = 0;
@@ -61,7 +62,7 @@ std::optional<Range> third_argument(std::string_view code, std::size_t open) {
   return std::nullopt;
 }
 
-/// The third argument of each LogLine that the code makes.
+/// Returns the third argument of each LogLine in the code.
 std::vector<Range> log_lines(std::string_view code) {
   std::vector<Range> found;
   for (std::size_t at = 0; (at = code.find(kLogLine, at)) != std::string_view::npos;) {
@@ -75,7 +76,8 @@ std::vector<Range> log_lines(std::string_view code) {
   return found;
 }
 
-/// The table behind a mark: of a table of rows the first literal of each, else all.
+/// Returns the events of the table behind a mark: the first literal of each row, or all of a plain
+/// list.
 std::vector<LogEvent> events_of_table(std::string_view text, std::string_view code,
                                       std::size_t mark) {
   const std::size_t end = code.find(';', mark);

@@ -1,4 +1,4 @@
-// The page of log events against the code that logs them.
+// Checks the page of log events against the code that logs them.
 #pragma once
 
 #include <string>
@@ -17,17 +17,19 @@ struct LogEvent {
   std::size_t line = 0;
 };
 
-/// The events that C++ text logs: the third argument of each LogLine, the names in each table that
-/// a comment marks with "Names of log events", and the lines that the log writes about itself.
+/// Returns the events that C++ text logs: the third argument of each LogLine, the names in each
+/// table that a comment marks with "Names of log events", and the lines that the log writes about
+/// itself.
 std::vector<LogEvent> events_logged_in(std::string_view text);
 /// Returns how many LogLines of the text take their event from a table.
 std::size_t log_lines_with_names_from_a_table(std::string_view text);
 /// Returns how many tables of the text are marked.
 std::size_t marked_tables_in(std::string_view text);
-/// The events in the first cells of the page's tables.
+/// Returns the events in the first cells of the page's tables.
 std::vector<LogEvent> events_explained_in(std::string_view page);
 
-/// Every event that the programs log is explained once on the page, and the page has no other.
+/// Checks that every event of the programs is explained once on the page, and that the page has no
+/// other.
 Problems check_log_events(const std::vector<SourceFile>& tree);
 
 }  // namespace s5066::tidy

@@ -1,4 +1,4 @@
-// The check of the log events must find what is missing on either side, and pass what fits.
+// Tests that the check of the log events finds an event missing on either side, and passes a match.
 #include "tests/tidy/log_events.h"
 
 #include <gtest/gtest.h>

@@ -16,7 +16,7 @@ struct Ban {
   std::regex pattern;
 };
 
-/// For cores, in code without comments and literals.
+/// Tokens banned in cores, matched in code without comments and literals.
 const std::vector<Ban>& bans() {
   static const std::vector<Ban> table = [] {
     const auto word = [](const char* alternatives) {
@@ -63,7 +63,7 @@ bool may_include(const Layer& from, const Layer& to) {
   return listed(from.may_include, "*") && to.name != "tests";
 }
 
-std::size_t columns(const std::string& line) {  // of UTF-8
+std::size_t columns(const std::string& line) {  // UTF-8 characters
   return static_cast<std::size_t>(
       std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
@@ -196,10 +196,10 @@ Problems check_constants(const std::vector<SourceFile>& tree) {
   static const std::regex constant(
       "^inline (?:constexpr|const) [^({=]*\\b(\\w+)(?:\\[\\w*\\])?\\s*[={]");
   Problems problems;
-  std::map<std::string, std::string> found;  // full name to the header that came first
+  std::map<std::string, std::string> found;  // full name to the first header with it
   for (const auto& file : tree) {
     if (!file.path.ends_with(".h")) continue;
-    std::vector<std::string> scopes;  // what each open brace belongs to; "" if no namespace
+    std::vector<std::string> scopes;  // the namespace of each open brace; "" if none
     const auto lines = lines_of(code_only(file.text));
     for (std::size_t i = 0; i < lines.size(); ++i) {
       std::smatch match;
@@ -223,8 +223,8 @@ Problems check_constants(const std::vector<SourceFile>& tree) {
 Problems check_targets(const std::vector<SourceFile>& tree) {
   static const std::regex defines_target(
       "(^|\\n)\\s*(add_library|add_executable|s5066_[a-z]+)\\s*\\(");
-  std::map<std::string, std::string> cmake;  // folder to text
-  std::set<std::string> folders;             // with sources
+  std::map<std::string, std::string> cmake;  // text by folder
+  std::set<std::string> folders;             // folders with sources
   for (const auto& file : tree) {
     const std::string folder = folder_of(file.path);
     if (file.path.ends_with("CMakeLists.txt")) cmake[folder] = file.text;
@@ -238,7 +238,7 @@ Problems check_targets(const std::vector<SourceFile>& tree) {
   for (const auto& folder : folders) {
     const std::string parent = folder_of(folder);
     const std::string name = folder.substr(parent.empty() ? 0 : parent.size() + 1);
-    if (!cmake.contains(folder)) {  // then the folder above must name its sources
+    if (!cmake.contains(folder)) {  // the folder above must name its sources
       if (text_of(parent).find(name + "/") == std::string::npos) {
         problems.push_back({folder, 0, "has sources, but no target"});
       }
@@ -247,7 +247,7 @@ Problems check_targets(const std::vector<SourceFile>& tree) {
     if (!std::regex_search(text_of(folder), defines_target)) {
       problems.push_back({folder + "/CMakeLists.txt", 0, "defines no target"});
     }
-    if (folder.starts_with("tests/")) continue;  // tests/CMakeLists.txt finds them by itself
+    if (folder.starts_with("tests/")) continue;  // tests/CMakeLists.txt finds these folders
     if (text_of(parent).find("add_subdirectory(" + name + ")") == std::string::npos) {
       problems.push_back({folder, 0, "is not reached from the folder above"});
     }

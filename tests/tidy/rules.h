@@ -1,4 +1,4 @@
-// The rules of the house that a program can check. Each takes text and answers with what is wrong.
+// The source rules that a program can check. Each check takes text and returns its problems.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ struct Problem {
   std::string text;
 };
 
-/// "s5066d/pdu/data.cpp:12: what is wrong"
+/// Returns the problem as "s5066d/pdu/data.cpp:12: text".
 std::string to_string(const Problem& problem);
 
 using Problems = std::vector<Problem>;
@@ -33,8 +33,8 @@ Problems check_length(const SourceFile& file);
 Problems check_leftovers(const SourceFile& file);
 /// A header opens with a comment, then `#pragma once`.
 Problems check_header_opening(const SourceFile& file);
-/// No two headers define the same constant: where one program includes both, one of the values
-/// holds for all of it.
+/// No two headers define the same constant, because a program that includes both would use one of
+/// the values for all of its code.
 Problems check_constants(const std::vector<SourceFile>& tree);
 /// Every folder with sources defines a target and is reached from the root.
 Problems check_targets(const std::vector<SourceFile>& tree);

@@ -1,4 +1,5 @@
-// Each rule must find what it forbids in a small bad example, and pass the good one beside it.
+// Tests that each rule finds its violation in a small bad example, and passes the good one beside
+// it.
 #include "tests/tidy/rules.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +26,7 @@ TEST(TopLevel, refuses_one_entry_more_or_less) {
   EXPECT_EQ(check_top_level(names)[0].text, "is missing");
 }
 
-/// The problems of one file among headers of every layer.
+/// Returns the problems of one file among headers of every layer.
 Problems include_problems(const std::string& path, const std::string& text) {
   std::vector<SourceFile> tree = {{path, text}};
   for (const char* header :
@@ -141,7 +142,7 @@ TEST(Length, a_hundred_columns_pass_and_one_more_does_not) {
 }
 
 TEST(Leftovers, are_found_wherever_they_stand) {
-  // In two parts, so that this file passes the check.
+  // The text is in two parts, so that this file passes the check.
   EXPECT_EQ(check_leftovers({"docs/x.md",
                              "ok\nsee /wo"
                              "rk/main\n"})

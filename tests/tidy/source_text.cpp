@@ -30,13 +30,13 @@ void read_folder(const fs::path& root, const fs::path& folder, std::vector<Sourc
       read_folder(root, entry.path(), files);
     } else if (entry.is_regular_file()) {
       std::string text = read_file(entry.path());
-      if (text.find('\0') != std::string::npos) continue;  // not a text
+      if (text.find('\0') != std::string::npos) continue;  // a binary file
       files.push_back({fs::relative(entry.path(), root).string(), std::move(text)});
     }
   }
 }
 
-/// Walks over C++ and blanks what is not code.
+/// Blanks all characters of C++ text that are not code.
 class CodeFilter {
  public:
   explicit CodeFilter(std::string_view text) : text_(text), out_(text) {}
@@ -105,7 +105,7 @@ std::vector<SourceFile> read_tree(const std::string& root) {
       files.push_back({name, read_file(path)});
     }
   }
-  for (const auto& entry : fs::directory_iterator(root)) {  // .ci and its like, but not .git
+  for (const auto& entry : fs::directory_iterator(root)) {  // .ci and similar, without .git
     const std::string name = entry.path().filename().string();
     if (entry.is_directory() && name == ".ci") read_folder(root, entry.path(), files);
   }

@@ -1,4 +1,4 @@
-// Source files as text: reading the tree, and setting comments and literals aside.
+// Reads source files of the tree as text, and blanks comments and literals.
 #pragma once
 
 #include <cstddef>
@@ -19,12 +19,12 @@ struct Include {
   std::size_t line = 0;
 };
 
-/// Every text file of the tree that is not built, hidden or version control.
+/// Returns every text file of the tree that is not built, hidden or version control.
 std::vector<SourceFile> read_tree(const std::string& root);
-/// The names of what stands at the top, hidden entries and build folders left out.
+/// Returns the names at the top level without hidden entries and build folders.
 std::vector<std::string> read_top_level(const std::string& root);
 
-/// The same text with comments and the insides of literals blank; lines keep their numbers.
+/// Returns the same text with comments and the insides of literals blank; lines keep their numbers.
 std::string code_only(std::string_view text);
 std::vector<Include> includes_of(std::string_view text);
 

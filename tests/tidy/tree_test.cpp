@@ -1,4 +1,4 @@
-// The rules, applied to this source tree.
+// Tests the rules on this source tree.
 #include <gtest/gtest.h>
 
 #include "tests/tidy/conformance.h"

@@ -1,4 +1,4 @@
-// Connects to a server of its own that hangs up at once, and takes that as it should.
+// Connects to a server of its own that closes at once, and handles the loss as documented.
 #include <sis/client.h>
 
 #include <boost/asio/ip/tcp.hpp>

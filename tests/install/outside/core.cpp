@@ -1,4 +1,4 @@
-// Drives the client without its socket through a bind.
+// Runs the client core without its socket through a bind.
 #include <sis/client_core.h>
 #include <sis/codec.h>
 
