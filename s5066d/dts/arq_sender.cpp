@@ -137,78 +137,117 @@ pdu::Dpdu ArqSender::ack_dpdu(const pdu::Common& common, const Acknowledgement& 
   return pdu::AckOnly{common, std::get<pdu::Ack>(ack)};
 }
 
+/// The frames that one transmission carries, and the acknowledgement with them. Short numbers let
+/// an acknowledgement ride on the first frame, with a copy on the last one; otherwise it goes
+/// apart, before and behind the frames.
+class ArqSender::FrameChoice {
+ public:
+  FrameChoice(ArqSender& sender, const pdu::Common& common,
+              const std::optional<Acknowledgement>& ack, IntervalBudget& budget)
+      : sender_(sender),
+        common_(common),
+        ack_(ack),
+        budget_(budget),
+        riding_(ack ? std::get_if<pdu::Ack>(&*ack) : nullptr),
+        apart_(ack ? pdu::encoded_size(ack_dpdu(common, *ack)) : 0),
+        ack_extra_(
+            riding_ ? pdu::data_ack_octets(0, riding_->selective.size()) - pdu::data_octets(0) : 0),
+        long_numbers_(sender.window_.needs_long_numbers()),
+        rides_(riding_ && !long_numbers_) {
+    if (ack && !rides_ && sender.has_work()) budget.take(std::min(2 * apart_, budget.left()));
+  }
+
+  bool empty() const { return chosen_.empty(); }
+
+  void choose_due_frames() {
+    for (TxFrame& frame : sender_.window_.frames()) {
+      if (frame.acknowledged || !(frame.due || sender_.in_doubt_)) continue;
+      if (!take(frame) && sender_.in_doubt_) break;
+    }
+  }
+
+  void choose_new_frames() {
+    while (!sender_.in_doubt_ && sender_.can_segment()) {
+      if (!long_numbers_ && sender_.window_.frames().size() >= kWindowMax && !use_long_numbers()) {
+        break;
+      }
+      // Check the room before segmenting, because a segment with a frame number must fit.
+      if (!budget_.fits(header())) break;
+      const std::size_t left = budget_.left() - header();
+      std::size_t n = sender_.next_segment_octets(budget_);
+      if (n > left) {
+        n = sender_.any_length_ ? last_segment_octets(budget_, {payload_, header(), left}) : 0;
+        if (n == 0) break;
+      }
+      const bool fits = take(sender_.next_segment(n));
+      S5066_ASSERT(fits);
+    }
+  }
+
+  void add_to(BurstBuilder& burst) const {
+    const bool rides = riding_ && !sender_.window_.needs_long_numbers();
+    if (ack_ && !rides) burst.add(ack_dpdu(common_, *ack_));
+    for (std::size_t i = 0; i < chosen_.size(); ++i) {
+      TxFrame& frame = sender_.window_.frames()[distance(sender_.window_.lwe(), chosen_[i])];
+      const bool with_ack = rides && (i == 0 || i + 1 == chosen_.size());
+      burst.add(sender_.frame_dpdu(frame, common_, with_ack ? riding_ : nullptr));
+    }
+    if (ack_ && !rides && chosen_.size() > 1) burst.add(ack_dpdu(common_, *ack_));
+  }
+
+ private:
+  std::size_t header() const {
+    return (long_numbers_ ? pdu::long_data_octets(0) : pdu::data_octets(0)) +
+           (rides_ && chosen_.size() < 2 ? ack_extra_ : 0);
+  }
+  bool take(const TxFrame& frame) {
+    const std::size_t octets = header() + frame.segment.size();
+    const bool polled = sender_.in_doubt_ && chosen_.size() >= sender_.poll_frames_;
+    if (!budget_.fits(octets)) return false;
+    if (polled && octets > budget_.left_in_block()) return false;
+    budget_.take(octets);
+    chosen_.push_back(frame.number);
+    payload_ += frame.segment.size();
+    return true;
+  }
+  /// One more frame makes all headers longer, and the acknowledgement can no longer be part of a
+  /// frame. Returns false if there is no room for that.
+  bool use_long_numbers() {
+    const std::size_t more =
+        chosen_.size() +
+        (rides_ ? 2 * apart_ - std::min<std::size_t>(2, chosen_.size()) * ack_extra_ : 0);
+    if (!budget_.fits(more)) return false;
+    budget_.take(more);
+    long_numbers_ = true;
+    rides_ = false;
+    return true;
+  }
+
+  ArqSender& sender_;
+  const pdu::Common& common_;
+  const std::optional<Acknowledgement>& ack_;
+  IntervalBudget& budget_;
+  const pdu::Ack* riding_;       // the acknowledgement, if a frame with a short number can carry it
+  const std::size_t apart_;      // octets of the acknowledgement alone
+  const std::size_t ack_extra_;  // octets that it adds to a frame
+  bool long_numbers_;
+  bool rides_;
+  std::vector<LongFrameNumber> chosen_;
+  std::size_t payload_ = 0;
+};
+
 bool ArqSender::fill(const pdu::Common& common, const std::optional<Acknowledgement>& ack,
                      IntervalBudget& budget, BurstBuilder& burst) {
   if (polled_) return false;
   const IntervalBudget before = budget;
-  const pdu::Ack* riding = ack ? std::get_if<pdu::Ack>(&*ack) : nullptr;
-  const std::size_t apart = ack ? pdu::encoded_size(ack_dpdu(common, *ack)) : 0;
-  const std::size_t ack_extra =
-      riding ? pdu::data_ack_octets(0, riding->selective.size()) - pdu::data_octets(0) : 0;
-  bool long_numbers = window_.needs_long_numbers();
-  bool rides = riding && !long_numbers;
-  std::vector<LongFrameNumber> chosen;
-  std::size_t payload = 0;
-  // The acknowledgement is carried by the first frame; room for its copy on the last one is
-  // reserved too.
-  const auto header = [&] {
-    return (long_numbers ? pdu::long_data_octets(0) : pdu::data_octets(0)) +
-           (rides && chosen.size() < 2 ? ack_extra : 0);
-  };
-  const auto take = [&](const TxFrame& frame) {
-    const std::size_t octets = header() + frame.segment.size();
-    const bool polled = in_doubt_ && chosen.size() >= poll_frames_;
-    if (!budget.fits(octets)) return false;
-    if (polled && octets > budget.left_in_block()) return false;
-    budget.take(octets);
-    chosen.push_back(frame.number);
-    payload += frame.segment.size();
-    return true;
-  };
-  if (ack && !rides && has_work()) budget.take(std::min(2 * apart, budget.left()));
-
-  bool room = true;
-  for (TxFrame& frame : window_.frames()) {
-    if (frame.acknowledged || !(frame.due || in_doubt_)) continue;
-    if (!(room = take(frame)) && in_doubt_) break;
-  }
-  while (!in_doubt_ && can_segment()) {
-    if (!long_numbers && window_.frames().size() >= kWindowMax) {
-      // One more frame makes all headers longer, and the acknowledgement can no longer be part of a
-      // frame.
-      const std::size_t more =
-          chosen.size() +
-          (rides ? 2 * apart - std::min<std::size_t>(2, chosen.size()) * ack_extra : 0);
-      if (!budget.fits(more)) break;
-      budget.take(more);
-      long_numbers = true;
-      rides = false;
-    }
-    // Check the room before segmenting, because a segment with a frame number must fit.
-    if (!budget.fits(header())) break;
-    const std::size_t left = budget.left() - header();
-    std::size_t n = next_segment_octets(budget);
-    if (n > left) {
-      n = any_length_ ? last_segment_octets(budget, {payload, header(), left}) : 0;
-      if (n == 0) break;
-    }
-    room = take(next_segment(n));
-    S5066_ASSERT(room);
-  }
-  if (chosen.empty()) {
+  FrameChoice choice(*this, common, ack, budget);
+  choice.choose_due_frames();
+  choice.choose_new_frames();
+  if (choice.empty()) {
     budget = before;
     return false;
   }
-
-  rides = riding && !window_.needs_long_numbers();
-  const bool in_between = chosen.size() > 1;
-  if (ack && !rides) burst.add(ack_dpdu(common, *ack));
-  for (std::size_t i = 0; i < chosen.size(); ++i) {
-    TxFrame& frame = window_.frames()[distance(window_.lwe(), chosen[i])];
-    const bool with_ack = rides && (i == 0 || i + 1 == chosen.size());
-    burst.add(frame_dpdu(frame, common, with_ack ? riding : nullptr));
-  }
-  if (ack && !rides && in_between) burst.add(ack_dpdu(common, *ack));
+  choice.add_to(burst);
   return ack.has_value();
 }
 

@@ -148,6 +148,7 @@ class ArqSender {
   std::optional<Answer> take_answer() { return std::exchange(answer_, std::nullopt); }
 
  private:
+  class FrameChoice;
   struct Transfer {
     CpduRequest request;
     std::size_t segmented = 0;       // octets given to frames

@@ -11,8 +11,6 @@ namespace s5066::dts {
 namespace {
 
 constexpr Duration kHalfSecond = std::chrono::milliseconds(500);
-/// Largest deviation between the expected and the reported time of a bit within one burst.
-constexpr Duration kBitSlack = std::chrono::milliseconds(2);
 /// Time after the planned end of a burst at which a modem that has not reported the end counts as
 /// failed.
 constexpr Duration kModemPatience = std::chrono::seconds(10);
@@ -24,6 +22,22 @@ constexpr Duration kDecodingMax = std::chrono::seconds(20);
 constexpr std::size_t kControlOctets = 40;
 /// Copies of a short expedited C_PDU, link control above all, while its block has room.
 constexpr int kControlCopiesMax = 8;
+/// Longest transmission while others wait for theirs.
+constexpr Duration kTransmissionShared = std::chrono::seconds(60);
+/// Interval between transmissions that only acknowledge, while the transmission that they
+/// acknowledge goes on.
+constexpr Duration kAcknowledgedEach = std::chrono::seconds(15);
+constexpr std::uint8_t kReasonUnrecognised = 0;
+constexpr std::uint8_t kReasonNotConnected = 1;
+constexpr std::uint8_t kReasonInvalid = 2;
+constexpr std::uint8_t kReasonWrongState = 3;
+/// Largest number of stations without a connection that are owed a type 6 answer at the same time.
+constexpr int kStrangersMax = 8;
+
+/// True if both ends follow advice without a message.
+bool adapts(const Connection& connection) {
+  return (connection.extensions() & pdu::extension::kAdapts) != 0;
+}
 
 TurnControl::Config turn_config(const Config& config) {
   const Duration detection = modem::preamble_duration(config.mode);
@@ -68,13 +82,14 @@ DataTransfer::DataTransfer(const Config& config, Rng& rng, Counters& counters, T
       counters_(counters),
       trace_(trace),
       turn_(turn_config(config), rng),
-      scanner_(counters),
+      reception_(counters),
       nonarq_tx_(
           {segment_octets(config), segment_octets_max(config), config.nonarq_queue_octets_max},
           rng),
-      nonarq_rx_({}, counters) {
+      nonarq_rx_({}, counters),
+      peers_(config.peers_max),
+      duplex_(config.full_duplex) {
   config_.receive_modes = modem::listen_modes(config.receive_modes, config.mode);
-  duplex_ = duplex_now({});
   S5066_ASSERT(config.transmission_max <= kTransmissionMax);
   for (const modem::Mode& mode : modes_in_use(config)) {
     S5066_ASSERT(holds_segment(config, mode, segment_octets(config)));
@@ -120,8 +135,8 @@ void DataTransfer::on_connection_made(Instant now, Address peer, bool reset) {
   const Connection::Config config{
       .self = config_.address,
       .regular = {segment, config_.window, config_.link_queue_octets_max, false,
-                  segment_octets_max(config_), knows_long(*record, now) ? config_.large_window : 0,
-                  config_.fair_turn},
+                  segment_octets_max(config_),
+                  record->long_data.may_send(now) ? config_.large_window : 0, config_.fair_turn},
       .expedited = {segment, config_.window, config_.expedited_queue_octets_max, true},
       .out_of_sync_max = kOutOfSyncMax,
       .resyncs_max = config_.resyncs_max,
@@ -131,17 +146,7 @@ void DataTransfer::on_connection_made(Instant now, Address peer, bool reset) {
   const auto made = connections_.emplace(std::piecewise_construct, std::forward_as_tuple(peer),
                                          std::forward_as_tuple(peer, config, counters_));
   record->control.on_connected(true);
-  record->guess.reset();
-  record->refused.reset();
-  record->refusal.reset();
-  record->probe.reset();
-  record->proven.clear();
-  record->advice_out.reset();
-  record->agreed_heard.reset();
-  record->answered_in.reset();
-  record->answered.clear();
-  record->feelers = 0;
-  record->sent.clear();
+  record->adaptation.on_connected();
   const auto action = record->state.on(TransferEvent::connection_made, {});
   S5066_ASSERT(action == TransferAction::initialise);
   if (reset) made.first->second.begin_with_reset();
@@ -176,9 +181,9 @@ void DataTransfer::end_link(Address peer) {
   connection->second.on_terminated();
   collect(connection->second);
   Peer& record = peers_.at(peer);
-  if (connection->second.long_heard()) record.long_unanswered = 0;
+  if (connection->second.long_heard()) record.long_data.on_heard();
   connections_.erase(connection);
-  note_never_heard(record);
+  record.adaptation.on_link_ended(record.control);
   record.control.on_connected(false);
   record.state.on(TransferEvent::connection_terminated, {});
   if (reply_awaited_from_ == peer) reply_awaited_from_.reset();
@@ -187,9 +192,10 @@ void DataTransfer::end_link(Address peer) {
 void DataTransfer::lose(Instant now, Address peer) {
   counters_.add(Counter::links_lost);
   trace_.on_trace({.at = now, .kind = TraceKind::link_lost, .peer = peer});
-  if (const auto record = peers_.find(peer); record != peers_.end()) {
-    note_unanswered(record->second, true);
-    note_long_unanswered(record->second, now);
+  const auto connection = connections_.find(peer);
+  if (Peer* record = peers_.find(peer); record && connection != connections_.end()) {
+    record->adaptation.on_lost(now_, record->control, connection->second);
+    if (connection->second.long_data_unanswered()) record->long_data.on_unanswered(now);
   }
   end_link(peer);
   actions_.push_back(ConnectionLost{peer});
@@ -250,21 +256,20 @@ void DataTransfer::on_burst_over(Instant now, modem::TransmitOutcome outcome,
     nonarq_tx_.on_not_sent(cut_at ? dpdus_left(burst, *cut_at) : 0);
   }
   for (const auto& told : burst.told) {
-    const auto peer = peers_.find(told.peer);
-    if (!sent || peer == peers_.end()) continue;
-    peer->second.control.on_eow_sent();
+    Peer* peer = peers_.find(told.peer);
+    if (!sent || !peer) continue;
+    peer->control.on_eow_sent();
     if (!told.advice) continue;
-    peer->second.control.on_advice_sent(*told.advice);
-    peer->second.advice_out = told.advice;
-    peer->second.advice_at = now;
+    peer->control.on_advice_sent(*told.advice);
+    peer->adaptation.on_advice_sent(now, *told.advice);
   }
-  note_own_ended(now, sent);
+  duplex_.on_own_ended(now, sent);
   if (!in_full_duplex()) reply_awaited_from_.reset();
   std::optional<Duration> wait;
   const auto connection = burst.peer ? connections_.find(*burst.peer) : connections_.end();
-  const auto managed = burst.managed ? peers_.find(*burst.peer) : peers_.end();
-  if (managed != peers_.end()) {
-    PeerControl& control = managed->second.control;
+  Peer* managed = burst.managed ? peers_.find(*burst.peer) : nullptr;
+  if (managed) {
+    PeerControl& control = managed->control;
     if (sent && control.wants_reply()) wait = reply_time(now);
     control.on_transmitted(sent);
     // The peer repeats its own message first, and we answer that before we repeat ours.
@@ -276,10 +281,8 @@ void DataTransfer::on_burst_over(Instant now, modem::TransmitOutcome outcome,
     const bool waits =
         in_full_duplex() ? connection->second.wants_silence() : connection->second.wants_reply();
     if (sent && waits) wait = reply_time(now);
-    Peer& record = peers_.at(*burst.peer);
-    if (sent) ++record.feelers;
-    if (sent && connection->second.wants_reply()) note_sent(record, now, burst.mode);
-    record.sent_in = burst.mode;
+    peers_.at(*burst.peer)
+        .adaptation.on_transmitted(now, burst.mode, sent, connection->second.wants_reply());
     if (sent && connection->second.acknowledges()) answered_at_ = now;
     connection->second.on_transmitted(sent, config_.full_duplex ? std::optional(now) : std::nullopt,
                                       !in_full_duplex());
@@ -295,33 +298,16 @@ void DataTransfer::on_event(Instant now, const modem::CarrierUp& event) {
                    .kind = TraceKind::carrier_up,
                    .a = event.mode.rate_bps,
                    .b = static_cast<std::int64_t>(event.snr_db * 10)});
-  scanner_.reset();
-  heard_ = HeardBurst{.mode = event.mode, .beside_own = burst_.has_value()};
+  reception_.begin(event.mode, burst_.has_value());
   if (!burst_) answered_at_ = now;
   turn_.on_carrier_up(now);
 }
 
 void DataTransfer::on_event(Instant now, const modem::ReceivedBytes& event) {
-  if (!heard_) return;  // the tail of a burst that ended for us when we keyed
-  if (!heard_->start) begin_bits(event);
-  heard_->bits_until =
-      event.first_bit_at +
-      from_seconds(8.0 * static_cast<double>(event.bytes.size()) / event.mode.rate_bps);
-  note_quality(event);
-  scanner_.push(event.bytes);
-  while (auto received = scanner_.poll()) on_received(now, std::move(*received));
+  if (!reception_.burst()) return;
+  reception_.on_bytes(event);
+  while (auto received = reception_.poll()) on_received(now, std::move(*received));
   note_activity();
-}
-
-// A modem may mistake user bits for the end of a burst and report the rest as another burst. If the
-// new bits follow those before without a gap, they continue the same burst.
-void DataTransfer::begin_bits(const modem::ReceivedBytes& event) {
-  heard_->start = event.first_bit_at;
-  if (!left_off_ || left_off_->mode != event.mode) return;
-  const Duration gap = event.first_bit_at - left_off_->bits_until;
-  if (gap > kBitSlack || gap < -kBitSlack) return;
-  heard_->start = left_off_->start;
-  scanner_.resume();
 }
 
 // At low rates one frame takes minutes. Until it is complete, the transmitting station may be any
@@ -329,7 +315,8 @@ void DataTransfer::begin_bits(const modem::ReceivedBytes& event) {
 void DataTransfer::note_activity() {
   if (is_own_echo()) return;
   for (auto& [peer, connection] : connections_) {
-    if (heard_->source && *heard_->source != peer) continue;
+    const auto& source = reception_.burst()->source;
+    if (source && *source != peer) continue;
     connection.on_carrier();
     collect(connection);
   }
@@ -338,12 +325,9 @@ void DataTransfer::note_activity() {
 void DataTransfer::on_event(Instant now, const modem::CarrierDown& event) {
   trace_.on_trace(
       {.at = now, .kind = TraceKind::carrier_down, .a = static_cast<int>(event.reason)});
-  if (heard_) {
-    if (heard_->start) {
-      left_off_ = LeftOff{heard_->mode, *heard_->start, heard_->bits_until};
-      scanner_.finish();
-      while (auto received = scanner_.poll()) on_received(now, std::move(*received));
-    }
+  if (reception_.burst()) {
+    reception_.on_last_bytes();
+    while (auto received = reception_.poll()) on_received(now, std::move(*received));
     on_measured(now, event);
   }
   on_heard_over();
@@ -352,8 +336,8 @@ void DataTransfer::on_event(Instant now, const modem::CarrierDown& event) {
 }
 
 void DataTransfer::on_heard_over() {
-  if (heard_) heard_until_ = now_;
-  heard_.reset();
+  if (reception_.burst()) heard_until_ = now_;
+  reception_.end();
   for (auto& [peer, connection] : connections_) connection.on_heard_over();
 }
 
@@ -371,9 +355,9 @@ void DataTransfer::on_reply_missing(Instant now) {
   counters_.add(Counter::reply_timeouts);
   const auto peer = std::exchange(reply_awaited_from_, std::nullopt);
   if (!peer) return;
-  const auto record = peers_.find(*peer);
-  if (record != peers_.end() && record->second.control.open()) {
-    PeerControl& control = record->second.control;
+  Peer* record = peers_.find(*peer);
+  if (record && record->control.open()) {
+    PeerControl& control = record->control;
     const auto missed = control.on_reply_missing();
     trace_.on_trace({.at = now, .kind = TraceKind::reply_timeout, .peer = *peer, .a = 0});
     collect(control);
@@ -384,7 +368,10 @@ void DataTransfer::on_reply_missing(Instant now) {
   if (connection == connections_.end()) return;
   const unsigned missed = connection->second.on_reply_missing();
   trace_.on_trace({.at = now, .kind = TraceKind::reply_timeout, .peer = *peer, .a = missed});
-  if (record != peers_.end()) fall_back(record->second, missed);
+  if (record && record->adaptation.fall_back(now_, record->control, connection->second, missed)) {
+    counters_.add(Counter::fallbacks);
+    collect(record->control);
+  }
   if (missed >= config_.replies_missed_max) return lose(now, *peer);
   lose_hopeless(now);
 }
@@ -393,8 +380,7 @@ void DataTransfer::on_reply_missing(Instant now) {
 void DataTransfer::on_sent_to_air(const BurstBuilder& burst) {
   for (const auto& dpdu : burst.dpdus()) {
     const Address to = pdu::common_of(dpdu).destination;
-    const auto peer = peers_.find(to);
-    if (peer != peers_.end()) peer->second.state.on_sent(pdu::type_of(dpdu), work_of(to));
+    if (Peer* peer = peers_.find(to)) peer->state.on_sent(pdu::type_of(dpdu), work_of(to));
   }
 }
 
@@ -402,72 +388,73 @@ void DataTransfer::on_sent_to_air(const BurstBuilder& burst) {
 // once. The transmission is in the mode of that station. Data for others waits if the mode differs
 // from the common one.
 void DataTransfer::fill(Instant now, BurstBuilder& burst) {
-  const bool others_wait = nonarq_tx_.has_work(true) || nonarq_tx_.has_work(false);
-  PeerControl* control = choose_control();
-  Connection* connection = choose_connection();
-  const bool others = std::any_of(connections_.begin(), connections_.end(), [&](const auto& c) {
-    return may_serve(c.second) && !c.second.answer_owed();
-  });
-  const bool held_up = control && (connection || others_wait);
-  const bool yields = held_up && passed_over_ >= kPassedOverMax;
-  if (yields) control = nullptr;
-  if (control) connection = nullptr;
-  const bool waits = connection;
-  if (!control && std::exchange(arq_turn_over_, false) && others_wait) connection = nullptr;
-  const auto audience = choose_audience(control, connection);
-  const bool put_off = waits && !connection;
-  const bool owed = connection && connection->answer_owed();
-  const bool only_answer =
-      owed && (turn_.run_is_over(now) || (others && last_served_ == connection->peer()));
-  const bool passes_over = control ? held_up : others && owed && !yields;
-  if (!put_off) passed_over_ = passes_over ? passed_over_ + 1 : 0;
-  std::optional<Address> served;
-  if (control) served = control->peer();
-  if (connection) served = connection->peer();
+  const TransmissionPlan plan = planner_.plan(waiting_work(), turn_.run_is_over(now));
+  Peer* control = plan.control ? &peers_.at(*plan.control) : nullptr;
+  Connection* connection = plan.connection ? &connections_.at(*plan.connection) : nullptr;
+  const auto served = plan.served();
 
   OwnBurst& own = *burst_;
   own.mode = served ? mode_to(*served) : config_.mode;
-  if (control) own.mode = control->next_mode();
+  if (control) own.mode = control->control.next_mode();
   const Duration max = transmission_max(own.mode);
-  IntervalBudget budget(own.mode, connection ? feeler_max(*served, own.mode, max) : max);
-  if (served && peers_.count(*served) > 0) peers_.at(*served).state.settle(work_of(*served));
-  while (!warnings_.empty() && budget.fits(pdu::kWarningOctets)) {
-    const PendingWarning& warning = warnings_.front();
-    budget.take(pdu::kWarningOctets);
-    burst.add(pdu::Warning{{.destination = warning.peer, .source = config_.address},
-                           warning.received_type,
-                           warning.reason});
-    note_warned(now, warning);
-    warnings_.pop_front();
-  }
+  IntervalBudget budget(own.mode, connection ? trial_max(*connection, own.mode, max) : max);
+  if (Peer* record = served ? peers_.find(*served) : nullptr)
+    record->state.settle(work_of(*served));
+  add_warnings(now, budget, burst);
   nonarq_tx_.begin_burst(now, now + modem::preamble_duration(own.mode) + max);
   if (control) {  // with type 6 only types 8 and 15 may go (C.6.1.2(1))
-    own.managed = control->fill(budget, burst);
-    own.peer = last_served_ = served;
-    if (!control->connected()) return;
+    own.managed = control->control.fill(budget, burst);
+    own.peer = served;
+    planner_.on_served(*served);
+    if (!control->control.connected()) return;
     nonarq_tx_.fill(true, config_.address, {.only_to = served}, budget, burst);
     return;
   }
-  const bool for_all = own.mode == config_.mode;
-  const auto only_to = for_all ? std::nullopt : served;
-  NonarqSender::Share share{.only_to = audience ? audience : only_to, .resting = resting(true)};
+  fill_with_data(now, plan, connection, budget, burst);
+}
+
+// Bulk data must not keep unacknowledged data off the air. If third stations take turns, our next
+// turn may be far away.
+void DataTransfer::fill_with_data(Instant now, const TransmissionPlan& plan, Connection* connection,
+                                  IntervalBudget& budget, BurstBuilder& burst) {
+  const bool for_all = burst_->mode == config_.mode;
+  const auto only_to = for_all ? std::nullopt : plan.served();
+  NonarqSender::Share share{.only_to = plan.audience ? plan.audience : only_to,
+                            .resting = resting(true)};
   nonarq_tx_.fill(true, config_.address, share, budget, burst);
-  // Bulk data must not keep unacknowledged data off the air. If third stations take turns, our next
-  // turn may be far away.
   const std::size_t whole = turn_.third_stations(now) ? budget.whole() : 0;
   share = {.only_to = only_to,
            .octets_max = budget.left() / kNonarqShare,
            .resting = resting(false),
            .whole_octets = whole / kNonarqShare};
   nonarq_tx_.fill(false, config_.address, share, budget, burst);
-  if (connection && connection->fill(only_answer, budget, burst)) {
-    own.peer = last_served_ = served;
+  if (connection && connection->fill(plan.only_answer, budget, burst)) {
+    burst_->peer = connection->peer();
+    planner_.on_served(connection->peer());
   }
   share.octets_max = SIZE_MAX;
   share.whole_octets = whole;
   nonarq_tx_.fill(false, config_.address, share, budget, burst);
-  arq_turn_over_ = !for_all && nonarq_tx_.has_unfinished();
+  planner_.give_next_to_nonarq(!for_all && nonarq_tx_.has_unfinished());
   add_copies(budget, burst);
+}
+
+void DataTransfer::add_warnings(Instant now, IntervalBudget& budget, BurstBuilder& burst) {
+  while (!warnings_.empty() && budget.fits(pdu::kWarningOctets)) {
+    const PendingWarning warning = warnings_.take();
+    budget.take(pdu::kWarningOctets);
+    burst.add(pdu::Warning{{.destination = warning.peer, .source = config_.address},
+                           warning.received_type,
+                           warning.reason});
+    note_warned(now, warning);
+  }
+}
+
+// A transmission shorter than its longest frame would hold up that frame.
+Duration DataTransfer::trial_max(const Connection& connection, const modem::Mode& mode,
+                                 Duration otherwise) const {
+  const Peer& record = peers_.at(connection.peer());
+  return record.adaptation.transmission_max(record.control, connection, mode, otherwise);
 }
 
 // The modem sends a block whole, so copies cost no time. A receiver of several copies of a type 8
@@ -521,7 +508,7 @@ void DataTransfer::transmit(Instant now) {
   nonarq_tx_.note_windows(now + airtime);
   burst_->ends = std::move(encoded.ends);
   burst_->give_up_at = now + airtime + kModemPatience;
-  own_began_ = now;
+  duplex_.on_keyed(now);
   actions_.push_back(
       modem::Command(modem::TransmitBurst{burst_->id, mode, std::move(encoded.octets), now}));
   turn_.on_transmit_started(now, modem::preamble_duration(mode));
@@ -587,7 +574,7 @@ void DataTransfer::settle(Instant now) {
 // While a transmission is being heard, segments that were on the air in time may still be in the
 // decoder.
 Duration DataTransfer::nonarq_delay() const {
-  return heard_ ? kDecodingMax : Duration::zero();
+  return reception_.burst() ? kDecodingMax : Duration::zero();
 }
 
 void DataTransfer::take_turn(Instant now) {
@@ -622,6 +609,677 @@ std::optional<Instant> DataTransfer::next_deadline() const {
     next = earlier(next, connection.next_deadline());
   }
   return next;
+}
+
+// --- Received D_PDUs -----------------------------------------------------------------------------
+
+bool asks_for_answer(const pdu::Dpdu& dpdu) {
+  const auto type = static_cast<pdu::DpduType>(pdu::type_of(dpdu));
+  return type != pdu::DpduType::nonarq && type != pdu::DpduType::warning;
+}
+
+bool needs_connection(const pdu::Dpdu& dpdu) {
+  using enum pdu::DpduType;
+  const auto type = static_cast<pdu::DpduType>(pdu::type_of(dpdu));
+  return type != management && type != nonarq && type != expedited_nonarq && type != warning;
+}
+
+void DataTransfer::on_event(Instant now, const modem::ChannelOccupancy& event) {
+  channel_occupied_ = event.occupied;
+  if (config_.wait_while_occupied) turn_.on_occupancy(now, event.occupied);
+}
+
+void DataTransfer::note_held(Instant now, const TurnControl::KeyTransmitter& turn) {
+  if (turn.held > Duration::zero()) counters_.add(Counter::occupied_waits);
+  if (!turn.occupied) return;
+  counters_.add(Counter::occupied_sends);
+  trace_.on_trace({.at = now,
+                   .kind = TraceKind::sent_while_occupied,
+                   .a = turn.held / std::chrono::milliseconds(1)});
+}
+
+void DataTransfer::on_received(Instant now, pdu::Received received) {
+  const pdu::Common common = pdu::common_of(received.dpdu);
+  const Instant first_bit_at = reception_.first_bit_at(received);
+  HeardBurst& heard = *reception_.burst();
+  trace_dpdu(now, TraceKind::dpdu_received, received.dpdu, common.source, received.segment_ok);
+  if (common.source == config_.address && duplex_.is_own(first_bit_at, burst_.has_value())) {
+    return duplex_.on_own_heard();
+  }
+  // 0: the sender does not know its end, on a half-duplex channel
+  if (common.eot_half_s > 0 && !in_full_duplex()) {
+    const Instant latest = first_bit_at + common.eot_half_s * kHalfSecond;
+    turn_.on_end_announced(now, latest - kHalfSecond, latest);
+    heard.announced = latest;
+  }
+  if (received.segment_ok && !std::holds_alternative<pdu::Unsupported>(received.dpdu)) {
+    heard.meter.on_intact(pdu::encoded_size(received.dpdu));
+  }
+  if (common.source == config_.address) return;  // another station uses our address
+  heard.source = common.source;
+  heard.managed = heard.managed || std::holds_alternative<pdu::Management>(received.dpdu);
+  const Address to = common.destination;
+  const bool asks = asks_for_answer(received.dpdu);
+  turn_.on_preamble(now, modem::preamble_duration(heard.mode));
+  turn_.on_station_heard(now, common.source, to, asks, needs_connection(received.dpdu));
+  const bool for_us =
+      to == config_.address || to == Address::all_stations() ||
+      std::find(config_.groups.begin(), config_.groups.end(), to) != config_.groups.end();
+  if (!for_us) {
+    counters_.add(Counter::dpdus_for_others);
+    return;
+  }
+  // If turns are taken, a station that addresses us while we send expects no answer right after its
+  // transmission.
+  const bool beside_own = config_.full_duplex && burst_ && !in_full_duplex();
+  if (!to.group && asks && !beside_own) turn_.on_spoken_to(now);
+  Arrival arrival{.now = now,
+                  .first_bit_at = first_bit_at,
+                  .segment_ok = received.segment_ok,
+                  .formed_at = duplex_.formed_at(heard, burst_.has_value(), config_.turnaround)};
+  if (const auto c = connections_.find(common.source);
+      arrival.formed_at && c != connections_.end()) {
+    c->second.on_heard(*arrival.formed_at);
+  }
+  if (!to.group) {
+    if (!std::holds_alternative<pdu::Management>(received.dpdu)) on_eow(common.source, common.eow);
+    arrival.action = take(received.dpdu);
+  }
+  if (arrival.action == TransferAction::ignore) return;
+  std::visit([&](auto& dpdu) { on_dpdu(arrival, dpdu); }, received.dpdu);
+  // Advice is handled after the D_PDU, because while we ask for a change nothing else is accepted.
+  if (!to.group && !std::holds_alternative<pdu::Management>(received.dpdu)) {
+    heed_advice(common.source, common.eow);
+  }
+}
+
+// Types 9 and 10 are our extensions. We know them only if we offer them.
+bool DataTransfer::is_unrecognised(const pdu::Dpdu& dpdu) const {
+  if (std::holds_alternative<pdu::Unsupported>(dpdu)) return true;
+  const bool ours =
+      std::holds_alternative<pdu::LongData>(dpdu) || std::holds_alternative<pdu::LongAckOnly>(dpdu);
+  return ours && !config_.offer_extensions;
+}
+
+// Applies the tables of C.6.1 to a D_PDU for us alone. If a warning is due, it is queued here and
+// the result is `ignore`.
+TransferAction DataTransfer::take(const pdu::Dpdu& dpdu) {
+  const Address source = pdu::common_of(dpdu).source;
+  const std::uint8_t type = pdu::type_of(dpdu);
+  if (is_unrecognised(dpdu)) {
+    warnings_.add({source, type, kReasonUnrecognised});
+    return TransferAction::ignore;
+  }
+  const TransferEvent event = event_of(type);
+  // Without a connection, type 6 messages are answered only for kStrangersMax stations at a time.
+  const auto is_owed = [](const auto& peer) {
+    return !peer.second.control.connected() && peer.second.control.open();
+  };
+  const Peer* known = peers_.find(source);
+  const bool is_new = !known || known->control.connected() || !known->control.open();
+  const bool crowded = event == TransferEvent::management && connections_.count(source) == 0 &&
+                       is_new &&
+                       std::count_if(peers_.begin(), peers_.end(), is_owed) >= kStrangersMax;
+  Peer* record = crowded ? nullptr : peer_record(source);
+  const TransferAction action = record ? record->state.on(event, work_of(source))
+                                       : step_of(TransferState::idle_unconnected, event).action;
+  switch (action) {
+    case TransferAction::warn_not_connected:
+      if (broadcast_) {
+        warnings_.add({source, type, kReasonInvalid});
+      } else if (!link_may_be_coming(source)) {
+        warnings_.add({source, type, kReasonNotConnected});
+      }
+      return TransferAction::ignore;
+    case TransferAction::warn_wrong_state:
+      warnings_.add({source, type, kReasonWrongState});
+      return TransferAction::ignore;
+    default:
+      break;
+  }
+  if (!record && event == TransferEvent::management) return TransferAction::ignore;  // no room
+  if (broadcast_ && event == TransferEvent::management) {
+    warnings_.add({source, type, kReasonInvalid});
+    return TransferAction::ignore;
+  }
+  return action;
+}
+
+// A station without an EOW message in its headers needs no record.
+void DataTransfer::on_eow(Address source, const pdu::Eow& eow) {
+  if (eow.type == 0) return;
+  const auto connection = connections_.find(source);
+  if (eow.type == static_cast<std::uint8_t>(pdu::EowType::extensions) && config_.offer_extensions) {
+    if (connection == connections_.end()) return;
+    return connection->second.on_extensions(eow.contents);
+  }
+  Peer* record = peer_record(source);
+  if (!record) return;
+  record->control.on_eow(eow);
+  collect(record->control);
+}
+
+Connection& DataTransfer::connection_to(const pdu::Common& common) {
+  PeerControl& control = peers_.at(common.source).control;
+  control.on_data();
+  collect(control);
+  return connections_.at(common.source);
+}
+
+// True if link control from that station came in the same piece and has not been handled yet.
+bool DataTransfer::link_may_be_coming(Address peer) const {
+  return std::any_of(actions_.begin(), actions_.end(), [peer](const Action& action) {
+    const auto* indication = std::get_if<CpduIndication>(&action);
+    return indication && indication->source == peer &&
+           indication->service == Service::expedited_nonarq;
+  });
+}
+
+// Each D_PDU is followed by a collect, so that results go up in the order in which the frames came.
+template <typename Data>
+void DataTransfer::on_data(const Arrival& arrival, Data& data) {
+  Connection& connection = connection_to(data.common);
+  connection.on_data(data.number, data.flags, std::move(data.segment), arrival.segment_ok);
+  collect(connection);
+}
+
+void DataTransfer::on_dpdu(const Arrival& arrival, pdu::Data& data) {
+  on_data(arrival, data);
+}
+
+void DataTransfer::on_dpdu(const Arrival& arrival, pdu::LongData& data) {
+  on_data(arrival, data);
+}
+
+void DataTransfer::on_dpdu(const Arrival& arrival, pdu::DataAck& data) {
+  Connection& connection = connection_to(data.common);
+  on_answer(arrival, connection, connection.on_ack(data.ack, arrival.formed_at),
+            pdu::DpduType::data_ack);
+  connection.on_data(data.number, data.flags, std::move(data.segment), arrival.segment_ok);
+  collect(connection);
+}
+
+template <typename AckDpdu>
+void DataTransfer::on_acknowledgement(const Arrival& arrival, const AckDpdu& ack,
+                                      pdu::DpduType type) {
+  Connection& connection = connection_to(ack.common);
+  auto verdict = connection.on_ack(ack.ack, arrival.formed_at);
+  const bool idle = arrival.action == TransferAction::warn_unless_known;
+  if (idle && verdict == Connection::Verdict::out_of_sync) {
+    verdict = Connection::Verdict::unexpected;
+  }
+  on_answer(arrival, connection, verdict, type);
+}
+
+void DataTransfer::on_dpdu(const Arrival& arrival, pdu::AckOnly& ack) {
+  on_acknowledgement(arrival, ack, pdu::DpduType::ack_only);
+}
+
+// A damaged one may name the wrong frames, so it is ignored; a copy may follow.
+void DataTransfer::on_dpdu(const Arrival& arrival, pdu::LongAckOnly& ack) {
+  if (arrival.segment_ok) on_acknowledgement(arrival, ack, pdu::DpduType::long_ack);
+}
+
+void DataTransfer::on_dpdu(const Arrival& arrival, pdu::Reset& reset) {
+  Connection& connection = connection_to(reset.common);
+  const auto verdict = connection.on_reset(reset);
+  if (verdict == Connection::Verdict::taken) {
+    on_answer(arrival, connection, verdict, pdu::DpduType::reset);
+  }
+  collect(connection);
+}
+
+void DataTransfer::on_dpdu(const Arrival& arrival, pdu::ExpeditedData& data) {
+  Connection& connection = connection_to(data.common);
+  connection.on_expedited_data(data, arrival.segment_ok);
+  collect(connection);
+}
+
+void DataTransfer::on_dpdu(const Arrival& arrival, pdu::ExpeditedAck& ack) {
+  Connection& connection = connection_to(ack.common);
+  on_answer(arrival, connection, connection.on_expedited_ack(ack.ack, arrival.formed_at),
+            pdu::DpduType::expedited_ack);
+}
+
+void DataTransfer::on_dpdu(const Arrival& arrival, pdu::Management& management) {
+  const Address source = management.common.source;
+  PeerControl& control = peers_.at(source).control;
+  if (control.on_management(management, arrival.formed_at) && reply_awaited_from_ == source) {
+    reply_awaited_from_.reset();
+    turn_.on_reply(arrival.now);
+  }
+  collect(control);
+}
+
+void DataTransfer::on_dpdu(const Arrival& arrival, pdu::Nonarq& nonarq) {
+  nonarq_rx_.on_nonarq(arrival.first_bit_at, nonarq, arrival.segment_ok);
+  collect_nonarq();
+}
+
+// A WARNING is never answered (C.3.12(10)).
+void DataTransfer::on_dpdu(const Arrival& arrival, pdu::Warning& warning) {
+  const Address source = warning.common.source;
+  counters_.add(Counter::warnings_received);
+  if (warning.received_type == static_cast<std::uint8_t>(pdu::DpduType::management)) {
+    if (Peer* peer = peers_.find(source)) {
+      PeerControl& control = peer->control;
+      const bool awaited = control.open() && reply_awaited_from_ == source;
+      control.on_warning();
+      collect(control);
+      if (awaited) {
+        reply_awaited_from_.reset();
+        turn_.on_reply(arrival.now);
+      }
+    }
+  }
+  const auto connection = connections_.find(source);
+  if (connection != connections_.end() && warning.reason == kReasonUnrecognised &&
+      warning.received_type == static_cast<std::uint8_t>(pdu::DpduType::long_data)) {
+    if (connection->second.on_long_data_refused()) peers_.at(source).long_data.on_refused();
+  }
+  actions_.push_back(WarningReceived{source, warning.received_type, warning.reason});
+}
+
+void DataTransfer::on_dpdu(const Arrival&, pdu::Unsupported&) {}  // take() has queued the warning
+
+void DataTransfer::on_answer(const Arrival& arrival, Connection& connection,
+                             Connection::Verdict verdict, pdu::DpduType type) {
+  const Address peer = connection.peer();
+  if (verdict == Connection::Verdict::unexpected) {
+    warnings_.add({peer, static_cast<std::uint8_t>(type), kReasonWrongState});
+  }
+  const bool answers = verdict == Connection::Verdict::taken && !peers_.at(peer).control.open();
+  if (verdict == Connection::Verdict::taken) note_answer(connection, arrival.formed_at);
+  if (answers && reply_awaited_from_ == peer) {
+    reply_awaited_from_.reset();
+    turn_.on_reply(arrival.now);
+  }
+  collect(connection);
+}
+
+void DataTransfer::collect(Connection& connection) {
+  if (connection.take_active()) {
+    actions_.push_back(PeerActive{connection.peer(), connection.take_frame()});
+  }
+  if (connection.take_restarted()) actions_.push_back(ConnectionReset{connection.peer()});
+  while (auto arrived = connection.poll_arrived()) actions_.push_back(*arrived);
+  while (auto outcome = connection.poll_outcome()) {
+    std::visit([&](const auto& o) { actions_.push_back(o); }, *outcome);
+  }
+  while (auto cpdu = connection.poll_cpdu()) actions_.push_back(std::move(*cpdu));
+}
+
+void DataTransfer::collect_nonarq() {
+  while (auto cpdu = nonarq_rx_.poll_cpdu()) actions_.push_back(std::move(*cpdu));
+}
+
+void DataTransfer::note_warned(Instant now, const PendingWarning& warning) {
+  counters_.add(Counter::warnings_sent);
+  trace_.on_trace({.at = now,
+                   .kind = TraceKind::warning_sent,
+                   .peer = warning.peer,
+                   .a = warning.received_type,
+                   .b = warning.reason});
+  actions_.push_back(WarningTransmitted{warning.peer, warning.received_type, warning.reason});
+}
+
+// --- Records of peers ----------------------------------------------------------------------------
+
+modem::Mode DataTransfer::mode_to(Address peer) const {
+  const Peer* record = peers_.find(peer);
+  return record ? record->control.mode() : config_.mode;
+}
+
+Result<void> DataTransfer::request_data_rate(Instant now, Address peer, const modem::Mode& mode) {
+  Peer* record = peers_.find(peer);
+  if (!record) return Error{ErrorCode::link_down, "data rate change"};
+  if (!may_use(config_, mode))
+    return Error{ErrorCode::unsupported, "no transmission holds a frame there"};
+  auto done = record->control.request_mode(mode);
+  settle(now);
+  return done;
+}
+
+void DataTransfer::set_data_rate(Instant now, Address peer, const modem::Mode& mode) {
+  Peer* record = peer_record(peer);
+  if (!record || !may_use(config_, mode)) return;
+  record->control.set_mode(mode);
+  collect(record->control);
+  settle(now);
+}
+
+std::optional<DataTransfer::LinkStatus> DataTransfer::link_status(Address peer) const {
+  const auto connection = connections_.find(peer);
+  if (connection == connections_.end()) return std::nullopt;
+  const Peer& record = peers_.at(peer);
+  return LinkStatus{.octets_queued = connection->second.queued_octets(),
+                    .octets_acknowledged = connection->second.octets_acknowledged(),
+                    .mode = record.control.mode(),
+                    .advised = record.control.advised(),
+                    .refused = record.adaptation.refusal(),
+                    .capabilities = record.control.capabilities()};
+}
+
+std::size_t DataTransfer::queued_octets(Address peer) const {
+  const auto status = link_status(peer);
+  return status ? status->octets_queued : 0;
+}
+
+Peer* DataTransfer::peer_record(Address peer) {
+  const auto in_use = [this](Address other) {
+    return reply_awaited_from_ == other || (burst_ && burst_->peer == other);
+  };
+  return peers_.touch(peer, in_use, [&] {
+    PeerControl::Config config{
+        .self = config_.address,
+        .mode = config_.mode,
+        .rate_change = config_.rate_change,
+        .full_duplex = duplex_.may_hear_while_sending(turn_.third_stations(now_)),
+        .repeats_max = config_.management_repeats_max,
+        .listened = config_.receive_modes};
+    for (const modem::Mode& mode : modem::all_modes()) {
+      if (!may_use(config_, mode)) config.unusable.push_back(mode);
+    }
+    return Peer{PeerControl(peer, config, counters_), PeerAdaptation(config_, modes_), {}, {}};
+  });
+}
+
+void DataTransfer::collect(PeerControl& control) {
+  const auto connection = connections_.find(control.peer());
+  if (control.take_closing() && connection != connections_.end()) connection->second.owe_ack();
+  const auto trace_mode = [&](TraceKind kind, const modem::Mode& mode) {
+    trace_.on_trace({.at = now_,
+                     .kind = kind,
+                     .peer = control.peer(),
+                     .a = mode.rate_bps,
+                     .b = static_cast<std::int64_t>(mode.interleaver)});
+  };
+  Peer& record = peers_.at(control.peer());
+  while (auto event = control.poll_event()) {
+    std::visit([this](const auto& e) { actions_.push_back(e); }, *event);
+    if (const auto* changed = std::get_if<TransmitModeChanged>(&*event)) {
+      trace_mode(TraceKind::mode_changed, changed->mode);
+      record.adaptation.on_mode_changed();
+      if (connection != connections_.end()) {
+        connection->second.on_rate(segment_octets(config_, changed->mode));
+      }
+    }
+    if (const auto* refused = std::get_if<DataRateRefused>(&*event)) {
+      trace_.on_trace({.at = now_,
+                       .kind = TraceKind::mode_refused,
+                       .peer = refused->peer,
+                       .a = static_cast<std::int64_t>(refused->reason)});
+      record.adaptation.on_refused(refused->reason);
+    }
+    if (const auto* advised = std::get_if<DataRateAdvised>(&*event)) {
+      trace_mode(TraceKind::mode_advised, advised->mode);
+      // With adaptation heed_advice() handles it.
+      if (!config_.adaptation) record.adaptation.follow(now_, control, *advised);
+    }
+  }
+}
+
+TransferState DataTransfer::transfer_state(Address peer) const {
+  const Peer* record = peers_.find(peer);
+  if (!record) return TransferState::idle_unconnected;
+  TransferMachine state = record->state;
+  state.settle(work_of(peer));
+  return state.state();
+}
+
+TransferWork DataTransfer::work_of(Address peer) const {
+  TransferWork work{.expedited_nonarq = nonarq_tx_.waits_for(peer, true),
+                    .data = nonarq_tx_.waits_for(peer, false)};
+  if (const Peer* record = peers_.find(peer)) work.management = record->control.open();
+  const auto connection = connections_.find(peer);
+  if (connection == connections_.end()) return work;
+  work.expedited = connection->second.expedited_under_way();
+  work.data = work.data || connection->second.data_under_way();
+  return work;
+}
+
+/// Returns the stations to which no type 7, or no type 8, may go in their present states.
+std::vector<Address> DataTransfer::resting(bool expedited) const {
+  std::vector<Address> list;
+  for (const auto& [peer, record] : peers_) {
+    const auto connection = connections_.find(peer);
+    const bool connected = connection != connections_.end();
+    const bool managed = record.control.open() && !(expedited && connected);
+    const bool expediting = !expedited && connected && connection->second.expedited_under_way();
+    if (managed || expediting) list.push_back(peer);
+  }
+  return list;
+}
+
+// An EOW in a header costs no air time (C.3.2.2).
+void DataTransfer::add_eows(BurstBuilder& burst) {
+  for (auto& dpdu : burst.dpdus()) {
+    const Address to = pdu::common_of(dpdu).destination;
+    Peer* peer = peers_.find(to);
+    const std::uint8_t type = pdu::type_of(dpdu);
+    if (!peer || type == static_cast<std::uint8_t>(pdu::DpduType::management)) {
+      continue;
+    }
+    const pdu::Eow eow = peer->control.eow_for(type);
+    // An EOW that the connection has placed takes precedence.
+    const bool placed = std::visit(
+        [&eow](auto& d) {
+          if (d.common.eow.type != 0) return false;
+          d.common.eow = eow;
+          return true;
+        },
+        dpdu);
+    if (!placed) continue;
+    if (burst_->told.empty() || burst_->told.back().peer != to) {
+      burst_->told.push_back({to, std::nullopt});
+    }
+    if (eow.type == static_cast<std::uint8_t>(pdu::EowType::drc_request)) {
+      burst_->told.back().advice = peer->control.advice();
+    }
+  }
+}
+
+// --- Adaptation (C.6.4.2) ------------------------------------------------------------------------
+
+// Bulk data uses the longest transmission of the standard, because preamble and turnaround cost the
+// same for any length.
+Duration DataTransfer::transmission_max(const modem::Mode& mode) const {
+  const auto busy = std::count_if(connections_.begin(), connections_.end(),
+                                  [](const auto& entry) { return entry.second.has_work(); });
+  const Duration max =
+      busy > 1 ? std::min(config_.transmission_max, kTransmissionShared) : config_.transmission_max;
+  // A frame that was cut for another mode must fit, too.
+  const std::size_t longest =
+      pdu::data_ack_octets(segment_octets_max(config_), pdu::kSelectiveOctetsMax);
+  return modem::capacity(mode, max) < longest ? config_.transmission_max : max;
+}
+
+/// Returns the peer that sent the transmission. If no header was received intact, only elimination
+/// can tell: if other stations are on the air, it is the peer's only if that peer had been asked
+/// and answered in time.
+Peer* DataTransfer::heard_peer(Instant now) {
+  if (is_own_echo()) return nullptr;
+  const HeardBurst& burst = *reception_.burst();
+  if (burst.source) return peers_.find(*burst.source);
+  if (connections_.size() != 1) return nullptr;
+  const Address only = connections_.begin()->first;
+  if (turn_.third_stations(now) && turn_.answers() != only) return nullptr;
+  Peer& record = peers_.at(only);
+  return record.adaptation.expects(burst.mode) ? &record : nullptr;
+}
+
+void DataTransfer::on_measured(Instant now, const modem::CarrierDown& event) {
+  HeardBurst& burst = *reception_.burst();
+  if (!config_.adaptation || !burst.meter.measured()) return;
+  Peer* record = heard_peer(now);
+  if (!record) return;
+  const auto connection = connections_.find(record->control.peer());
+  const bool free = connection != connections_.end() && adapts(connection->second);
+  const bool cut = event.reason == modem::CarrierDownReason::lost;
+  record->adaptation.on_measured(now, burst, cut, reply_time(now), record->control, free);
+}
+
+void DataTransfer::tell_advice(Instant now) {
+  if (!config_.adaptation) return;
+  for (auto& [peer, connection] : connections_) {
+    Peer& record = peers_.at(peer);
+    const auto advice = record.adaptation.advice(record.control, connection);
+    if (!advice) continue;
+    record.control.advise(advice->wish, advice->told);
+    record.control.advise_with_data(adapts(connection));
+    turn_.on_preamble(now, modem::preamble_duration(advice->wish));  // the peer may ask for it
+    if (advice->told) turn_.on_preamble(now, modem::preamble_duration(*advice->told));
+  }
+}
+
+void DataTransfer::heed_advice(Address source, const pdu::Eow& eow) {
+  const bool told = eow.type == static_cast<std::uint8_t>(pdu::EowType::drc_request) ||
+                    eow.type == static_cast<std::uint8_t>(pdu::EowType::extensions);
+  const auto connection = connections_.find(source);
+  if (!config_.adaptation || !told || connection == connections_.end()) return;
+  Peer& record = peers_.at(source);
+  if (record.adaptation.heed_advice(now_, record.control, connection->second)) {
+    collect(record.control);
+  }
+}
+
+void DataTransfer::note_answer(Connection& connection, std::optional<Instant> formed_at) {
+  const auto answer = connection.take_answer();
+  if (!answer) return;
+  Peer& record = peers_.at(connection.peer());
+  if (record.adaptation.on_answer(now_, record.control, connection, *answer, formed_at)) {
+    collect(record.control);
+  }
+}
+
+// --- Choice of the next transmission -------------------------------------------------------------
+
+bool DataTransfer::may_serve(const Connection& connection) const {
+  return connection.has_work() && !may_rest(connection) &&
+         !peers_.at(connection.peer()).control.open();
+}
+
+bool DataTransfer::anything_to_send() const {
+  if (!warnings_.empty() || nonarq_tx_.has_work(true) || nonarq_tx_.has_work(false)) return true;
+  return std::any_of(peers_.begin(), peers_.end(),
+                     [](const auto& entry) { return entry.second.control.has_work(); }) ||
+         std::any_of(connections_.begin(), connections_.end(),
+                     [this](const auto& entry) { return may_serve(entry.second); });
+}
+
+WaitingWork DataTransfer::waiting_work() const {
+  WaitingWork work{.nonarq = nonarq_tx_.has_work(true) || nonarq_tx_.has_work(false),
+                   .expedited_audience = nonarq_tx_.expedited_audience(resting(true))};
+  for (const auto& [peer, record] : peers_) {
+    if (record.control.has_work()) work.controls.push_back(peer);
+  }
+  for (const auto& [peer, connection] : connections_) {
+    if (may_serve(connection)) work.connections.push_back({peer, connection.answer_owed()});
+  }
+  return work;
+}
+
+// Returns the longest time until our next turn. Each other station may have two turns before ours,
+// an occupied channel may hold them up, and in one of our own turns something else may go first.
+// Every one of those transmissions may have the longest duration. The time between them is much
+// less than one further transmission, which the sum includes.
+Duration DataTransfer::next_turn_max(Instant now) const {
+  constexpr std::size_t kOthersMax = 4;  // more stations rarely all have that much to send
+  const auto others = static_cast<int>(std::min(turn_.others(now), kOthersMax));
+  return TurnControl::kOccupiedMax + (2 * others + 3) * kTransmissionMax;
+}
+
+// --- Full duplex ---------------------------------------------------------------------------------
+
+// A peer of another make that announces nothing may not receive us while it sends.
+Duplex DataTransfer::duplex_of_peers() const {
+  if (connections_.empty()) return Duplex::no_link;
+  for (const auto& [peer, connection] : connections_) {
+    const auto capabilities = peers_.at(peer).control.capabilities();
+    if (!capabilities && !connection.heard()) return Duplex::untold;
+    if (!capabilities || (*capabilities & pdu::capability::kFullDuplex) == 0) {
+      return Duplex::peer_is_half;
+    }
+  }
+  return Duplex::full;
+}
+
+// Each station knows of the other from the first transmission that it has heard, mostly REQUEST and
+// ACCEPTED of a link.
+void DataTransfer::settle_duplex(Instant now) {
+  if (burst_) return;
+  const bool third_stations = turn_.third_stations(now);
+  const Duplex before = duplex_.update(third_stations, duplex_of_peers());
+  if (duplex_.state() == before) return;
+  const bool may = duplex_.may_hear_while_sending(third_stations);
+  for (auto& [peer, record] : peers_) record.control.set_full_duplex(may);
+  const bool was_full = before == Duplex::full;
+  if (was_full || in_full_duplex()) turn_.set_full_duplex(now, in_full_duplex());
+  for (auto& [peer, connection] : connections_) {
+    if (was_full) connection.on_turns_begun();
+  }
+}
+
+// Each D_PDU draws an acknowledgement, and more D_PDUs follow, so the acknowledgement may wait. A
+// transmission that has ended is acknowledged at once, because its sender waits for that.
+bool DataTransfer::may_rest(const Connection& connection) const {
+  return in_full_duplex() && reception_.burst() && connection.owes_only_ack() &&
+         !connection.ack_is_ripe() && now_ < answered_at_ + kAcknowledgedEach;
+}
+
+std::optional<Instant> DataTransfer::rest_ends() const {
+  const bool rests = std::any_of(connections_.begin(), connections_.end(),
+                                 [this](const auto& entry) { return may_rest(entry.second); });
+  auto ends = rests ? std::optional(answered_at_ + kAcknowledgedEach) : std::nullopt;
+  for (const auto& [peer, connection] : connections_) {
+    ends = earlier(ends, expedited_rest_ends(connection));
+  }
+  return ends;
+}
+
+// A second answer to the last C_PDU comes within the time for an answer, or when the transmission
+// being heard has ended.
+std::optional<Instant> DataTransfer::expedited_rest_ends(const Connection& connection) const {
+  const auto since = connection.expedited_rests_since();
+  if (!since) return std::nullopt;
+  if (reception_.burst()) return *since + TurnControl::kCarrierMax;
+  return std::max(*since, heard_until_) + reply_time(now_);
+}
+
+void DataTransfer::end_expedited_rests(Instant now) {
+  for (auto& [peer, connection] : connections_) {
+    const auto ends = expedited_rest_ends(connection);
+    if (ends && now >= *ends) connection.end_expedited_rest();
+  }
+}
+
+// Waits for answers to frames that have left while we go on sending. If we may not send, we do not
+// wait, because we could not ask for a missing answer.
+void DataTransfer::await_answers(Instant now) {
+  if (!config_.full_duplex || !may_send() || burst_ || turn_.reply_awaited()) return;
+  const auto waits = std::find_if(connections_.begin(), connections_.end(), [&](const auto& entry) {
+    return entry.second.awaits_answer() && !peers_.at(entry.first).control.open();
+  });
+  if (waits == connections_.end()) return;
+  reply_awaited_from_ = waits->first;
+  turn_.await_reply(now, reply_time(now));
+}
+
+// Type 6 and resets have their own time for an answer, from their end on; the time for data must
+// not run out meanwhile.
+void DataTransfer::note_keyed(Instant now) {
+  if (!config_.full_duplex || !burst_->peer) return;
+  const Instant answered_from = now + modem::preamble_duration(burst_->mode);
+  const auto connection = connections_.find(*burst_->peer);
+  if (burst_->managed) {
+    peers_.at(*burst_->peer).control.on_keyed(answered_from);
+  } else if (connection != connections_.end()) {
+    connection->second.on_keyed(answered_from);
+  }
+  const bool resets = connection != connections_.end() && connection->second.wants_silence();
+  if (!in_full_duplex() || (!burst_->managed && !resets)) return;
+  reply_awaited_from_.reset();
+  turn_.await_no_reply();
 }
 
 std::optional<Action> DataTransfer::poll_action() {

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <cstdint>
-#include <list>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -21,22 +20,11 @@
 #include "s5066d/sap/actions.h"
 #include "s5066d/sap/config.h"
 #include "s5066d/sap/exclusive_links.h"
-#include "s5066d/sap/hard_link_precedence.h"
+#include "s5066d/sap/hard_link_table.h"
 #include "s5066d/sap/spdu.h"
 #include "sis/primitives.h"
 
 namespace s5066::sap {
-
-enum class HardLinkState : std::uint8_t {
-  waiting,     // accepted so far; a link of lower precedence is being ended first
-  linking,     // caller: the Exclusive link is being made
-  requesting,  // caller: type 3 sent
-  indicated,   // called, Type 2: waiting for the client's answer
-  active,
-  terminating,  // type 6 sent
-  closed,
-};
-std::string_view to_string(HardLinkState state);
 
 struct HardLinkInfo {
   Address peer;
@@ -128,43 +116,16 @@ class HardLinks {
   std::vector<HardLinkInfo> links() const;
 
  private:
-  /// The side that breaks the physical link when the hard link is over.
-  enum class Breaks : std::uint8_t { we_do, peer_does };
-  struct Session {
-    HardLinkState state = HardLinkState::closed;
-    bool we_called = false;
-    HardLinkClaim claim;
-    SapId local_sap;
-    SapId remote_sap;
-    std::optional<ClientId> client;  // the client to tell
-    sis::HardLink link;              // in the client's terms
-    bool begun = false;              // ESTABLISHED or INDICATED was sent
-    /// Reason that the client is told when the peer confirms the end; empty if the client asked for
-    /// it.
-    std::optional<sis::HardLinkEndReason> heard_on_confirm;
-    unsigned calls = 0;
-    Breaks breaks = Breaks::we_do;
-    std::optional<Instant> deadline;
-    std::optional<CpduId> sent;  // last S_PDU in this state
-    bool unsent = false;         // that S_PDU came back
+  using Session = HardLinkSession;
+  using Breaks = HardLinkSession::Breaks;
 
-    Address peer() const { return claim.peer; }
-    bool is(HardLinkState s) const { return state == s; }
-    bool is_live() const { return !is(HardLinkState::terminating) && !is(HardLinkState::closed); }
-  };
-  Session& add(Instant now, HardLinkState state, Session session);
-  Session* find(Address peer, HardLinkState state, std::optional<bool> we_called = std::nullopt);
-  Session* find_of(ClientId client, Address peer);
-  bool knows(Address peer) const;
-  const Session* active_session() const;
-
-  bool already_there(const HardLinkClaim& claim) const;
-  const Session* blocker(const HardLinkClaim& claim) const;
+  /// Returns the live session of the same request of this peer.
+  Session* find_repeated(Address peer, const HardLinkRequest& request);
+  void take_request(Instant now, Session session);
   static bool is_within(const Session& session, SapId local, SapId remote);
   static HardLinkRequest request_of(const Session& session);
   std::optional<Instant> probe_at(Instant now, const Session& session) const;
 
-  void change_state(Instant now, Session& session, HardLinkState next);
   void advance(Instant now);
   void proceed(Instant now, Session& session);
   void ask_peer(Instant now, Session& session);
@@ -191,10 +152,9 @@ class HardLinks {
   const Options options_;
   Outbox& outbox_;
   Counters& counters_;
-  TraceSink& trace_;
   bool allowed_ = true;
   bool silent_ = false;
-  std::list<Session> sessions_;
+  HardLinkTable sessions_;
   ExclusiveLinks exclusive_;
 };
 

@@ -2,6 +2,7 @@
 // reads back what it sends, so that peers can behave as no real station would.
 #pragma once
 
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -14,14 +15,14 @@ namespace s5066::test {
 class LoneStation {
  public:
   explicit LoneStation(const dts::Config& config, std::uint64_t seed = 1)
-      : mode_(config.mode), rng_(seed), dts_(config, rng_, counters_, trace_) {}
+      : mode_(config.mode), parts_(std::make_unique<Parts>(config, seed)) {}
 
-  dts::DataTransfer& dts() { return dts_; }
-  const Counters& counters() const { return counters_; }
+  dts::DataTransfer& dts() { return parts_->dts; }
+  const Counters& counters() const { return parts_->counters; }
   Instant now() const { return now_; }
   /// Returns the traced events of one kind, the oldest first.
   std::vector<TraceEvent> traced(TraceKind kind) const {
-    auto events = trace_.events();
+    auto events = parts_->trace.events();
     std::erase_if(events, [kind](const TraceEvent& event) { return event.kind != kind; });
     return events;
   }
@@ -78,19 +79,19 @@ class LoneStation {
     hear(octets);
   }
   void request(dts::CpduRequest request) {
-    dts_.request_cpdu(now_, std::move(request));
+    parts_->dts.request_cpdu(now_, std::move(request));
     drain();
   }
   void made(Address peer) {
-    dts_.on_connection_made(now_, peer);
+    parts_->dts.on_connection_made(now_, peer);
     drain();
   }
   void terminated(Address peer) {
-    dts_.on_connection_terminated(now_, peer);
+    parts_->dts.on_connection_terminated(now_, peer);
     drain();
   }
   Result<void> ask_for(Address peer, const modem::Mode& mode) {
-    auto done = dts_.request_data_rate(now_, peer, mode);
+    auto done = parts_->dts.request_data_rate(now_, peer, mode);
     drain();
     return done;
   }
@@ -108,7 +109,7 @@ class LoneStation {
     constexpr int kStepsMax = 1'000'000;  // stops a core that never becomes idle
     for (int steps = 0;; ++steps) {
       S5066_ASSERT(steps < kStepsMax);
-      std::optional<Instant> next = dts_.next_deadline();
+      std::optional<Instant> next = parts_->dts.next_deadline();
       const bool own = transmitting_ && (!next || transmitting_->second <= *next);
       if (own) next = transmitting_->second;
       if (!next || *next > end) break;
@@ -117,18 +118,18 @@ class LoneStation {
         const auto id = std::exchange(transmitting_, std::nullopt)->first;
         give(modem::TransmitFinished{now_, id, modem::TransmitOutcome::sent});
       } else {
-        dts_.on_deadline(now_);
+        parts_->dts.on_deadline(now_);
         drain();
       }
     }
     now_ = std::max(now_, end);
   }
   void give(const modem::Event& event) {
-    dts_.on_modem_event(now_, event);
+    parts_->dts.on_modem_event(now_, event);
     drain();
   }
   void drain() {
-    while (auto action = dts_.poll_action()) {
+    while (auto action = parts_->dts.poll_action()) {
       const auto* command = std::get_if<modem::Command>(&*action);
       if (!command) {
         actions_.push_back(std::move(*action));
@@ -150,10 +151,16 @@ class LoneStation {
 
   modem::Mode mode_;
   float snr_db_ = 0;
-  Counters counters_;
-  TraceRing trace_;
-  Rng rng_;
-  dts::DataTransfer dts_;
+  /// The data transfer sublayer and what it refers to; stays in place when the station is moved.
+  struct Parts {
+    Parts(const dts::Config& config, std::uint64_t seed)
+        : rng(seed), dts(config, rng, counters, trace) {}
+    Counters counters;
+    TraceRing trace;
+    Rng rng;
+    dts::DataTransfer dts;
+  };
+  std::unique_ptr<Parts> parts_;
   Instant now_{std::chrono::minutes(1)};
   std::optional<std::pair<modem::BurstId, Instant>> transmitting_;
   std::vector<pdu::Dpdu> sent_;

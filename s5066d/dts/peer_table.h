@@ -1,0 +1,54 @@
+// Records of other stations apart from their data. A new station takes the place of the one that
+// was heard longest ago, unless that is in use.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+
+#include "s5066d/base/ids.h"
+#include "s5066d/dts/long_data_memory.h"
+#include "s5066d/dts/peer_adaptation.h"
+#include "s5066d/dts/peer_control.h"
+#include "s5066d/dts/transfer_state.h"
+
+namespace s5066::dts {
+
+struct Peer {
+  PeerControl control;
+  PeerAdaptation adaptation;
+  TransferMachine state;
+  LongDataMemory long_data;
+  std::uint64_t heard = 0;  // counter value when it was heard last
+};
+
+class PeerTable {
+ public:
+  explicit PeerTable(std::size_t peers_max) : peers_max_(peers_max) {}
+
+  Peer* find(Address peer);
+  const Peer* find(Address peer) const;
+  Peer& at(Address peer) { return peers_.at(peer); }
+  const Peer& at(Address peer) const { return peers_.at(peer); }
+  std::size_t size() const { return peers_.size(); }
+  auto begin() { return peers_.begin(); }
+  auto end() { return peers_.end(); }
+  auto begin() const { return peers_.begin(); }
+  auto end() const { return peers_.end(); }
+
+  /// Returns the record of a station that is heard or addressed now, made by `make` if it is new.
+  /// If there is no room, the station without a connection that was quiet longest makes room, even
+  /// if an answer to it is owed, but not if `in_use` holds. Returns null if nobody makes room.
+  Peer* touch(Address peer, const std::function<bool(Address)>& in_use,
+              const std::function<Peer()>& make);
+
+ private:
+  bool make_room(const std::function<bool(Address)>& in_use);
+
+  const std::size_t peers_max_;
+  std::map<Address, Peer> peers_;
+  std::uint64_t heard_count_ = 0;
+};
+
+}  // namespace s5066::dts
