@@ -154,6 +154,8 @@ struct LinkInfo {
   Instant since{};  // begin of the present state
 };
 
+// To be driven as dts::DataTransfer: one input, then poll_action() until it returns none, then one
+// timer for next_deadline().
 class ChannelAccess {
  public:
   ChannelAccess(const Config& config, Rng& rng, Counters& counters, TraceSink& trace);

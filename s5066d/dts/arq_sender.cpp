@@ -461,6 +461,7 @@ bool ArqSender::on_ack(const pdu::LongAck& ack, std::optional<Instant> formed_at
   }
   for (const auto& frame : window_.acknowledge(ack)) {
     ++frames_acknowledged_;
+    octets_acknowledged_ += frame.octets;
     counters_.add(Counter::user_octets_acknowledged, frame.octets);
     const auto transfer = open_.find(frame.cpdu);
     S5066_ASSERT(transfer != open_.end());

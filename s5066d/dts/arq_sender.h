@@ -136,6 +136,8 @@ class ArqSender {
 
   /// Returns the number of frames acknowledged since the connection was made.
   std::uint64_t frames_acknowledged() const { return frames_acknowledged_; }
+  /// Returns the user data octets acknowledged since the connection was made.
+  std::uint64_t octets_acknowledged() const { return octets_acknowledged_; }
   std::optional<Outcome> poll_outcome();
   std::optional<CpduArrived> poll_arrived();
 
@@ -220,6 +222,7 @@ class ArqSender {
   std::uint64_t started_ = 0;
   std::size_t queued_octets_ = 0;
   std::uint64_t frames_acknowledged_ = 0;
+  std::uint64_t octets_acknowledged_ = 0;
   std::deque<Outcome> outcomes_;
   std::deque<CpduArrived> arrived_;
   std::optional<Answer> answer_;

@@ -137,9 +137,7 @@ template <typename Ack>
 Connection::Verdict Connection::take_ack(ArqSender& sender, const Ack& ack,
                                          std::optional<Instant> formed_at) {
   heard_ = active_ = frame_ = true;
-  const auto before = counters_[Counter::user_octets_acknowledged];
   if (!sender.on_ack(ack, formed_at)) return Verdict::out_of_sync;
-  octets_acknowledged_ += counters_[Counter::user_octets_acknowledged] - before;
   replies_missed_ = 0;
   return Verdict::taken;
 }

@@ -160,7 +160,9 @@ class Connection {
 
   /// C_PDU octets accepted and not yet reported.
   std::size_t queued_octets() const;
-  std::uint64_t octets_acknowledged() const { return octets_acknowledged_; }
+  std::uint64_t octets_acknowledged() const {
+    return regular_tx_.octets_acknowledged() + expedited_tx_.octets_acknowledged();
+  }
 
  private:
   struct Filled {
@@ -201,7 +203,6 @@ class Connection {
   bool resynced_in_vain_ = false;
   bool restarted_ = false;
   unsigned replies_missed_ = 0;
-  std::uint64_t octets_acknowledged_ = 0;
   Filled filled_;
   unsigned offers_left_ = 0;  // transmissions that still carry our offer
   unsigned offers_answered_ = 0;

@@ -85,6 +85,8 @@ struct Holdings {
   friend bool operator==(const Holdings&, const Holdings&) = default;
 };
 
+// To be driven as dts::DataTransfer: one input, then poll_action() until it returns none, then one
+// timer for next_deadline().
 class SubnetworkInterface {
  public:
   SubnetworkInterface(const Config& config, Counters& counters, TraceSink& trace);
