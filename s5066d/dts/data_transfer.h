@@ -38,11 +38,11 @@ bool asks_for_answer(const pdu::Dpdu& dpdu);
 /// True if the D_PDU is sent over a connection only, so that both ends have heard each other.
 bool needs_connection(const pdu::Dpdu& dpdu);
 
-// How to drive it, as every core of this tree: call one input (`on_…`, `request_…`, `set_…`) with the
-// time of the event, which never goes back; then take actions with poll_action() until it returns
-// none, and carry them out; then arm one timer for next_deadline() and call on_deadline() when it
-// is due. Early and repeated calls of on_deadline() are harmless. No call blocks or calls back, and
-// an action may lead to the next input only after all actions were taken.
+// How to drive it, as every core of this tree: call one input (`on_…`, `request_…`, `set_…`) with
+// the time of the event, which never goes back; then take actions with poll_action() until it
+// returns none, and carry them out; then arm one timer for next_deadline() and call on_deadline()
+// when it is due. Early and repeated calls of on_deadline() are harmless. No call blocks or calls
+// back, and an action may lead to the next input only after all actions were taken.
 class DataTransfer {
  public:
   DataTransfer(const Config& config, Rng& rng, Counters& counters, TraceSink& trace);
