@@ -11,10 +11,10 @@
 
 namespace s5066::modem::ms110a {
 namespace {
-/// Information bits at the end of a block that the next block makes sure.
+/// Information bits at the end of a block that stay uncertain until the next block is decoded.
 constexpr std::size_t kUnsureAtEnd = 24;
 
-/// Fewer decided bits tell little of how well they are borne out.
+/// Minimum number of decided bits for a judgement; fewer show little of their quality.
 constexpr std::size_t kJudgedMin = 64;
 /// Bits in the memory of the encoder.
 constexpr std::size_t kTail = dsp::kGenerators7.constraint - 1;
@@ -72,11 +72,12 @@ void BlockDecoder::take(std::span<const float> llr) {
     for (const float value : llr) bits_.push_back(value < 0 ? 1 : 0);
   }
   message_.push(bits_);
-  // But for what the next block makes sure, and what lies behind the transmission or the message.
+  // The share leaves out the uncertain bits at the end of the block, and the bits behind the end of
+  // the transmission or the message.
   const std::size_t unsure = p_.coded ? std::min(kUnsureAtEnd, information_.size() / 2) : 0;
   const auto& mark = message_.mark();
   const auto share = [&](std::uint64_t to_bit) { return wrong_share(unsure, to_bit); };
-  // A block behind either counts as a whole: the mark may prove to be the user's.
+  // A block behind either end counts as a whole, because the mark may prove to be user data.
   constexpr auto kAll = std::numeric_limits<std::uint64_t>::max();
   const auto up_to = [&](std::uint64_t bit) { return information_before_ < bit ? bit : kAll; };
   error_share_ = share(mark ? up_to(mark->end) : kAll);
@@ -85,7 +86,7 @@ void BlockDecoder::take(std::span<const float> llr) {
   message_.judge(wrong);
 }
 
-// Bits are decided when those behind them are there, soft bits wait for that.
+// Bits are decided later than their soft bits arrive, so the soft bits wait for the decided ones.
 void BlockDecoder::judge_word() {
   word_.insert(word_.end(), bits_.begin(), bits_.end());
   pairs_of_word_.insert(pairs_of_word_.end(), pairs_.begin(), pairs_.end());
@@ -98,7 +99,8 @@ void BlockDecoder::judge_word() {
   surplus_ = dsp::surplus(dsp::kGenerators7, decided, word_);
 }
 
-// Of the block's bits before that one, the last ones apart; where there are none, as it was.
+// Returns the share for the block's bits before `to_bit`, without the uncertain ones at its end. If
+// the block has no such bits, the last share stays.
 float BlockDecoder::wrong_share(std::size_t unsure, std::uint64_t to_bit) const {
   std::size_t count = information_.size() - unsure;
   const std::uint64_t before = std::min(to_bit, information_before_);
@@ -110,7 +112,7 @@ float BlockDecoder::wrong_share(std::size_t unsure, std::uint64_t to_bit) const 
 float BlockDecoder::feed_back(std::span<const float> llr, std::span<float> extrinsic) const {
   combine_repeated(llr);
   siso_.decode({pairs_, start_, about_pairs_, information_});
-  // A repeated bit learns from its other copies, too.
+  // A repeated bit also gets the information of its other copies.
   const std::size_t group = 2 * std::size_t{p_.repetition};
   for (std::size_t i = 0; i < loaded_.size(); ++i) {
     const std::size_t pair = i / group * 2 + i % 2;
@@ -128,7 +130,8 @@ float BlockDecoder::feed_back(std::span<const float> llr, std::span<float> extri
   return least;
 }
 
-// Each coded pair was sent `repetition` times in a row; independent looks at a bit add up.
+// Each coded pair was sent `repetition` times in a row, so the log-likelihood ratios of its copies
+// add up.
 void BlockDecoder::combine_repeated(std::span<const float> llr) const {
   loaded_.resize(llr.size());
   if (interleaver_) {

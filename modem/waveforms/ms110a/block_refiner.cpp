@@ -14,18 +14,20 @@ using dsp::kPhases;
 using dsp::mul;
 using dsp::mul_conj;
 
-/// Two steps of the channel to a frame.
+/// The channel is estimated twice in each frame.
 constexpr std::size_t kStepsPerFrame = 2;
-/// A block whose least sure bit has this log-likelihood ratio is done.
+/// A block is done when its least certain bit has this log-likelihood ratio.
 constexpr float kSure = 6;
 constexpr unsigned kPassesWithoutCode = 3;
-/// Where there is no code, the symbols are equalised again so often, from the points possible.
+/// If there is no code, the equaliser repeats its pass this many times, with the possible points.
 constexpr unsigned kPassesOfOwn = 2;
 constexpr float kPriorVarianceMin = 2e-3F;
-/// Who expects still less change cannot follow when it comes.
+/// Lower limit of the expected Doppler spread; with less, the filter could not track a change of
+/// the channel.
 constexpr double kDopplerMinHz = 0.3;
 
-// Correlation of a tap over a time: first-order, set to the Gaussian spectrum's where that is 0.9.
+// Returns the correlation of a tap over a time: a first-order model that matches the Gaussian
+// spectrum at the correlation 0.9.
 float memory_over(double seconds, double doppler_hz) {
   return static_cast<float>(std::pow(0.9, seconds * doppler_hz / 0.146));
 }
@@ -108,7 +110,8 @@ void BlockRefiner::refine(const BlockDecoder& decoder, Estimates& estimates) {
   }
   float sure = decoder.feed_back(llr_, extrinsic_);
   if (sure < kSure) {
-    // From the probes alone, then with first decisions, then with the decoder's.
+    // The first pass uses the probes alone, the second the first decisions, the later ones the
+    // decoder's.
     forget_data();
     track(estimates);
     equalize(estimates.noise, false);
@@ -143,7 +146,8 @@ void BlockRefiner::forget_data() {
   }
 }
 
-// The symbols by all that is known: soft bits of the last pass and what the code added.
+// Makes the symbols from all information: the soft bits of the last pass and the code's extrinsic
+// information.
 void BlockRefiner::take_decisions() {
   std::size_t bit = 0;
   std::array<float, 3> both{};
@@ -160,7 +164,7 @@ void BlockRefiner::take_decisions() {
   }
 }
 
-// Forward with a Kalman filter, backward with the smoother that belongs to it.
+// Runs a Kalman filter forward and its smoother backward.
 void BlockRefiner::track(Estimates& estimates) {
   const std::size_t steps = this->steps();
   const std::size_t taps = at_start_->taps();
@@ -191,7 +195,7 @@ void BlockRefiner::track(Estimates& estimates) {
   surprise /= static_cast<double>(block_symbols_);
   estimates.noise *= static_cast<float>(std::clamp(surprise, 0.5, 2.0));
   estimates.noise = std::max(estimates.noise, estimates.noise_min);
-  // Smoothing halves it, about.
+  // Smoothing halves the error variance, approximately.
   error_ = static_cast<float>(0.5 * uncertainty / static_cast<double>(steps));
 }
 
@@ -265,7 +269,7 @@ void BlockRefiner::equalize_frame(unsigned frame, float noise, bool with_priors)
   quality_[frame] = quality / static_cast<float>(p_.data_symbols);
 }
 
-// With the priors as they are.
+// Equalises a frame with the current priors.
 std::span<const dsp::BlockEqualizer::Estimate> BlockRefiner::solve(unsigned frame, float noise) {
   const std::size_t first = std::size_t{frame} * p_.frame_symbols();
   const std::size_t taps = at_start_->taps();
@@ -302,7 +306,8 @@ BlockRefiner::Profile BlockRefiner::profile() const {
   return power;
 }
 
-// From the response of each step by itself, taken with the symbols as they look now.
+// Measures the Doppler spread from the response of each step by itself, taken with the current
+// symbols.
 void BlockRefiner::learn_doppler(Estimates& estimates) {
   const std::size_t taps = at_start_->taps();
   const std::size_t steps = this->steps();

@@ -1,9 +1,9 @@
-// Receives one interleaver block again and again, each time with what the decoder made of it: the
+// Decodes one interleaver block several times, each time with the decoder's last result. The
 // channel is smoothed over the whole block with the symbols as far as they are known, the equaliser
-// starts from what the code says about each symbol, and the decoder decodes once more. Stops when
-// every bit is sure, or after some passes. Without an interleaver the code has nothing to say about
-// the symbols, and what is refined is the channel alone, over some frames; without a code the
-// equaliser starts again from the points that are possible.
+// starts from the code's information about each symbol, and the decoder decodes once more. The
+// refiner stops when every bit is certain, or after `passes_max` passes. Without an interleaver the
+// code has no information about the symbols, and only the channel is refined, over some frames.
+// Without a code the equaliser starts again from the possible points.
 #pragma once
 
 #include <memory_resource>
@@ -23,12 +23,12 @@ namespace s5066::modem::ms110a {
 class BlockRefiner {
  public:
   struct Config {
-    unsigned frames = 0;  // that make a block here
+    unsigned frames = 0;  // frames that make a block here
     unsigned passes_max = 7;
     float noise_share = 1;  // see Downconverter
   };
-  /// What is known when a block begins. Symbols stand newest first, as many as the tracker has taps
-  /// less one.
+  /// State at the start of a block. Symbols are newest first; their number is that of the tracker's
+  /// taps less one.
   struct Start {
     const dsp::ChannelTracker& tracker;
     std::span<const dsp::Complex> symbols;
@@ -48,25 +48,25 @@ class BlockRefiner {
   BlockRefiner(const Parameters& p, const Config& config, std::pmr::memory_resource* memory);
 
   void begin(const Start& start);
-  /// Samples of the next frame, two for each symbol, the carrier's offset removed, and the soft
-  /// bits that a first look made of them.
+  /// Takes the samples of the next frame, two for each symbol, with the carrier's offset removed,
+  /// and the soft bits of its first pass.
   void add_frame(std::span<const dsp::Complex> received, std::span<const float> llr);
 
   unsigned frames() const { return frames_; }
   bool whole() const { return frames_ == config_.frames; }
 
-  /// When it is whole. Corrects the estimates.
+  /// Refines the block and corrects the estimates; call this when the block is whole.
   void refine(const BlockDecoder& decoder, Estimates& estimates);
 
-  /// Soft bits of the block, in the order they were sent.
+  /// Returns the soft bits of the block in the order in which they were sent.
   std::span<const float> llr() const { return llr_; }
   unsigned passes() const { return passes_; }
-  /// Share of signal in an equalised symbol, averaged over the first so many frames: 0 useless, 1
-  /// noise-free.
+  /// Returns the share of signal in an equalised symbol, averaged over the first `frames` frames: 0
+  /// useless, 1 noise-free.
   float quality(std::size_t frames) const;
-  /// Mean power of the channel's response at each half-symbol step.
+  /// Returns the mean power of the channel's response at each half-symbol step.
   Profile profile() const;
-  /// What begins the next block; symbols newest first.
+  /// These functions return the state that begins the next block; symbols are newest first.
   const dsp::ChannelTracker& tracker_at_end() const { return *at_end_; }
   std::span<const dsp::Complex> symbols_at_end() const { return symbols_; }
   std::span<const float> variances_at_end() const { return variances_; }

@@ -23,10 +23,10 @@ using dsp::kPhases;
 using dsp::mul;
 using dsp::mul_conj;
 
-// Learning the channel from the preamble.
+// Constants of the channel estimate from the preamble.
 constexpr unsigned kProfileSegmentsMax = 6;
-/// A segment whose ratio of signal to noise is this part of the next one's was not heard from its
-/// beginning.
+/// If a segment's signal-to-noise ratio is less than this part of the next segment's, the receiver
+/// did not hear it from its beginning.
 constexpr float kCutRatio = 0.05F;
 constexpr unsigned kTrainingSymbolsMax = 2 * kSegmentSymbols;
 constexpr unsigned kTrainingStep = 48;    // symbols between two predictions
@@ -35,35 +35,36 @@ constexpr float kTapNoiseFactor = 8;
 constexpr int kPulseMargin = 4;  // symbols around the significant taps
 constexpr int kTapsMin = 14;
 constexpr int kTapsMax = 28;
-constexpr float kProfileFloor = 0.002F;  // of the whole energy, spread over all taps
-/// Steps of the response by which the Doppler spread is measured: the strongest.
+constexpr float kProfileFloor = 0.002F;  // share of the whole energy, spread over all taps
+/// The Doppler spread is measured by this many steps of the response, the strongest ones.
 constexpr std::size_t kDopplerTaps = 12;
 
 /// The clocks are compared over the preamble if this many of its segments were heard. Modes with a
-/// shorter preamble have blocks that are short enough to tell in time.
+/// shorter preamble have blocks that are short enough to measure the clock in time.
 constexpr unsigned kClockSegmentsMin = 10;
-/// The longest preamble may be this many samples longer because the clocks differ. Reading between
-/// samples needs some of them, too.
+/// The longest preamble may be this many samples longer because the clocks differ. Interpolation
+/// between samples needs some of them, too.
 constexpr std::int64_t kReadMargin = 32;
 
-/// Received together where nothing is interleaved: a fifth of a second.
+/// Number of frames that are received together in a mode without an interleaver: a fifth of a
+/// second.
 constexpr unsigned kFramesAtOnce = 10;
 
-/// The rates that work at ratios, and in fading so fast, that their probes are foretold badly even
-/// while the signal is there.
+/// Rates up to this work at such low ratios, and in such fast fading, that their probes are
+/// predicted badly even while the signal is there.
 constexpr unsigned kFaintRateMax = 300;
 
-// Following it.
-/// Doppler spread that is expected, at least, until the data show it.
+// Constants of the tracking during the data.
+/// Minimum Doppler spread that is assumed until it is measured from the data.
 constexpr float kFadingHz = 1;
-/// No channel is better than this, and no filter stays stable that believes it.
+/// Minimum noise as a share of the power, because a filter that assumes less becomes unstable.
 constexpr float kNoiseMinShare = 1e-6F;
 constexpr float kNoiseGain = 0.05F;
 constexpr double kCarrierGain = 0.03;
-/// Of one frame and the next, what is alike but for its phase. Scrambled symbols come to 0.2, and
-/// never to so much; a tone does.
+/// Limit for the likeness of one frame and the next, apart from the phase. Scrambled symbols reach
+/// 0.2 and never this value; a tone exceeds it.
 constexpr float kToneLikeness = 0.7F;
-/// The places of the paths are learned over this time.
+/// Time constant with which the positions of the paths are averaged.
 constexpr double kHomeSeconds = 20;
 
 constexpr float kTiny = 1e-20F;
@@ -78,7 +79,7 @@ EndWatch::Config end_config(const Parameters& p) {
   return {.frames_per_block = p.frames_per_block, .frames_at_once = frames_at_once(p)};
 }
 
-// The segment that so many follow.
+// Returns the points of the segment that `count` segments follow.
 std::array<Complex, kSegmentSymbols> segment_points(const Parameters& p, unsigned count) {
   std::array<Complex, kSegmentSymbols> out;
   const auto tribits = preamble_segment(p.d1, p.d2, count);
@@ -86,7 +87,8 @@ std::array<Complex, kSegmentSymbols> segment_points(const Parameters& p, unsigne
   return out;
 }
 
-// The end of the preamble, as far as training reaches; every preamble has as many segments.
+// Segments at the end of the preamble that the training covers; every preamble has at least as
+// many.
 constexpr unsigned kTrainingSegments = kTrainingSymbolsMax / kSegmentSymbols + 1;
 std::array<Complex, kTrainingSegments * kSegmentSymbols> newest_first_points(const Parameters& p) {
   std::array<Complex, kTrainingSegments * kSegmentSymbols> out;
@@ -98,7 +100,7 @@ std::array<Complex, kTrainingSegments * kSegmentSymbols> newest_first_points(con
   return out;
 }
 
-// Correlation of a tap with itself, from its Gaussian Doppler spectrum.
+// Returns the correlation of a tap with itself over a time, from its Gaussian Doppler spectrum.
 float memory_over(std::size_t symbols, float doppler_hz) {
   return static_cast<float>(
       std::pow(0.9, static_cast<double>(symbols) / kSymbolRate * doppler_hz / 0.146));
@@ -151,7 +153,7 @@ void BurstDemodulator::begin_block() {
       {.tracker = *tracker_, .symbols = means_, .variances = variances_, .frame = frame_in_cycle_});
 }
 
-// The frames of a block have been looked at one by one; now all of them together.
+// Refines all frames of a block together, after each was received by itself.
 Demodulator::Output BurstDemodulator::end_block() {
   BlockRefiner::Estimates estimates{
       .noise = noise_, .noise_min = noise_min_, .doppler_hz = doppler_hz_};
@@ -166,7 +168,7 @@ Demodulator::Output BurstDemodulator::end_block() {
 
   decoder_.take(refiner_.llr());
   end_.look(decoder_.message());
-  // What lies behind the end of the burst does not count.
+  // Frames behind the end of the burst do not count for the quality.
   std::uint64_t end = frames_taken_ + refiner_.frames();
   if (ending()) end = std::min<std::uint64_t>(end, ending()->symbols / frame_symbols_);
   const std::uint64_t counted = std::max(end, frames_taken_ + 1) - frames_taken_;
@@ -187,7 +189,7 @@ Demodulator::Output BurstDemodulator::more() {
 }
 
 ChannelEstimate BurstDemodulator::channel(std::span<const float> profile) const {
-  float signal = 0;  // of a sample: half of the steps play a part in it
+  float signal = 0;  // per sample: half of the steps contribute to it
   for (const float power : profile) signal += power / kPhases;
   const float noise = noise_ / noise_share_ * 3000 / static_cast<float>(kHalfSymbolRate);
   return {.snr_db = 10 * std::log10(signal / std::max(noise, kTiny) + kTiny),
@@ -200,7 +202,7 @@ ChannelEstimate BurstDemodulator::channel(std::span<const float> profile) const 
 // --- Learning ------------------------------------------------------------------------------------
 
 void BurstDemodulator::learn_channel(const SampleHistory& history) {
-  // Only what the history still holds, and what was sent.
+  // The estimate uses only the segments that the history still holds and that were sent.
   const auto held =
       (reading_.data_start - 2 * kWindowBefore - kReadMargin - history.begin()) / kSegmentSamples;
   const auto heard = static_cast<unsigned>(std::min<std::int64_t>(held, p_.segments));
@@ -228,7 +230,7 @@ void BurstDemodulator::read(const SampleHistory& history, double from,
                  offset_hz_ / kHalfSymbolRate * step, out);
 }
 
-// When the clocks of the two stations differ, every path moves from segment to segment.
+// If the clocks of the two stations differ, every path moves from segment to segment.
 void BurstDemodulator::measure_clock(const SampleHistory& history, unsigned segments) {
   std::array<float, kSegmentsMax * std::tuple_size_v<Profile>> amplitudes{};
   constexpr auto kRows = static_cast<float>(kSegmentSymbols - kWindowTaps + 1);
@@ -244,7 +246,8 @@ void BurstDemodulator::measure_clock(const SampleHistory& history, unsigned segm
   pace_.start(dsp::moved_by_row(rows, std::tuple_size_v<Profile>, whole_max) / kSegmentSamples);
 }
 
-// Of a segment that so many follow, and the data; the preamble says the same over and over.
+// Estimates the response from one segment, which `follow` segments and the data follow; the
+// preamble repeats the same known symbols.
 dsp::WideResponse BurstDemodulator::estimate_segment(const SampleHistory& history,
                                                      unsigned follow) {
   std::array<Complex, kSegmentSamples> samples;
@@ -252,7 +255,8 @@ dsp::WideResponse BurstDemodulator::estimate_segment(const SampleHistory& histor
   return dsp::estimate_response(segment_points(p_, follow), samples, kWindowTaps);
 }
 
-// Whether the oldest of so many was not heard as a whole: what is missing would be taken for noise.
+// True if the oldest of the segments was not heard as a whole, because its missing part would count
+// as noise.
 bool BurstDemodulator::is_cut(const SampleHistory& history, unsigned segments) {
   const auto oldest = estimate_segment(history, segments - 1);
   const auto next = estimate_segment(history, segments - 2);
@@ -260,7 +264,7 @@ bool BurstDemodulator::is_cut(const SampleHistory& history, unsigned segments) {
          kCutRatio * next.signal_power * oldest.noise_power;
 }
 
-// Mean power of each tap over the last segments. On the way, refines offset and noise.
+// Returns the mean power of each tap over the last segments, and refines offset and noise.
 BurstDemodulator::Profile BurstDemodulator::delay_profile(const SampleHistory& history,
                                                           unsigned segments) {
   Profile profile{};
@@ -280,8 +284,8 @@ BurstDemodulator::Profile BurstDemodulator::delay_profile(const SampleHistory& h
   return profile;
 }
 
-// A channel that fades faster than is expected is not foretold from frame to frame, and the first
-// block would be taken for lost.
+// A channel that fades faster than assumed cannot be predicted from frame to frame, so that the
+// first block would count as lost.
 void BurstDemodulator::measure_doppler(const SampleHistory& history, std::span<const float> profile,
                                        unsigned segments) {
   constexpr std::size_t kPerSegment = kSegmentSymbols / kTribitsPerChannelSymbol;
@@ -304,7 +308,7 @@ void BurstDemodulator::measure_doppler(const SampleHistory& history, std::span<c
   const auto samples = std::span(received).first(kPhases * (sent.size() + kWindowTaps));
   dsp::read_between(history, before_data(kPhases * sent.size()) - 2 * kWindowBefore,
                     1 + pace_.pace(), samples);
-  // The offset of the carrier turns every step alike and needs not be removed.
+  // The carrier's offset turns all steps alike, so it need not be removed.
   std::array<Complex, kProfileSegmentsMax * kPerSegment * kDopplerTaps> responses{};
   for (std::size_t n = 0; n < sent.size(); ++n) {
     Complex* const out = &responses[n / kTribitsPerChannelSymbol * kDopplerTaps];
@@ -318,9 +322,10 @@ void BurstDemodulator::measure_doppler(const SampleHistory& history, std::span<c
   doppler_hz_ = std::max(doppler_hz_, static_cast<float>(meter.doppler_hz()));
 }
 
-// From the first to the last significant tap and a margin for the pulse; at least wide enough for
-// an echo that was in a fade during the preamble. Where that is too wide, the stretch of it in
-// which most power is: fading within a segment looks like weak echoes far away from the paths.
+// The window reaches from the first to the last significant tap with a margin for the pulse. It is
+// wide enough for an echo that was in a fade during the preamble. If that is wider than `kTapsMax`,
+// the window is the part with the most power, because fading within a segment looks like weak
+// echoes far away from the paths.
 void BurstDemodulator::choose_window(const Profile& profile, float noise_per_tap) {
   const float peak = *std::max_element(profile.begin(), profile.end());
   const float threshold = std::max(kTapSignificant * peak, kTapNoiseFactor * noise_per_tap);
@@ -347,7 +352,7 @@ void BurstDemodulator::choose_window(const Profile& profile, float noise_per_tap
     return 0.5F * (profile[k] + profile[k + 1]);
   };
   for (int tap = 0; tap < taps; ++tap) {
-    // Neighbours count, since the response moves as clocks drift.
+    // A tap also gets a part of its neighbours' power, because the response moves as clocks drift.
     const float power =
         std::max({power_at(tap), 0.25F * power_at(tap - 1), 0.25F * power_at(tap + 1)});
     prior[static_cast<std::size_t>(tap)] =
@@ -387,7 +392,7 @@ void BurstDemodulator::train(const SampleHistory& history, unsigned symbols) {
   carrier_at_ = origin_;
   // The phase continues that of read().
   carrier_turn_ = std::remainder(offset_hz_ / kHalfSymbolRate * (std::floor(from) + length), 1.0);
-  // What the first frame finds in front of it.
+  // These symbols precede the first frame.
   for (std::size_t l = 0; l + 1 < taps; ++l) means_[l] = newest_first[l];
 }
 
@@ -401,8 +406,8 @@ BurstDemodulator::Response BurstDemodulator::response() const {
   return g;
 }
 
-// Twice: with the channel as it was before the frame, then with its mean over the frame, which the
-// first decisions have made known.
+// Receives a frame in two passes: with the channel as it was before the frame, then with its mean
+// over the frame, which the first decisions have made known.
 void BurstDemodulator::receive_frame(const SampleHistory& history) {
   load_frame(history);
   tracker_->predict(memory_over(frame_symbols_, doppler_hz_));
@@ -493,9 +498,9 @@ void BurstDemodulator::equalize(std::span<const Complex> response) {
   frame_quality_ = quality / static_cast<float>(p_.data_symbols);
 }
 
-// The response from before the frame must foretell the probe. Decisions of this frame must not
-// help: they would fit any noise they were made from. A tone is foretold by what the response has
-// become, whatever is known.
+// The probe is predicted by the response from before the frame. Decisions of this frame are not
+// used, because they would fit the noise that they were made from. A tone is excluded, because any
+// response that has adapted to it predicts it.
 void BurstDemodulator::judge_probes() {
   float agreement = 0;
   float foretold = kTiny;
@@ -533,16 +538,16 @@ void BurstDemodulator::follow_carrier(std::span<const Complex> before,
   if (std::norm(sum) < kTiny) return;
   const double frame_seconds = static_cast<double>(frame_symbols_) / kSymbolRate;
   const double measured_hz = std::arg(sum) / (2 * std::numbers::pi * frame_seconds);
-  // The carrier runs on from the phase it has reached at the end of this frame.
+  // The carrier continues from the phase that it has reached at the end of this frame.
   const double length = static_cast<double>(kPhases * frame_symbols_);
   carrier_turn_ += offset_hz_ / kHalfSymbolRate * length;
   carrier_at_ += static_cast<std::int64_t>(kPhases * frame_symbols_);
   offset_hz_ += kCarrierGain * measured_hz;
 }
 
-// When the clocks of the two stations differ, the response wanders through its window. Every path
-// is compared with itself, so that it makes no difference which one fades. A path that was in a
-// fade during the preamble gets its place by and by.
+// If the clocks of the two stations differ, the response moves through its window. Each path is
+// compared with its own average, so that it makes no difference which path fades. A path that was
+// in a fade during the preamble gets its position gradually.
 void BurstDemodulator::follow_clock(std::span<const float> profile) {
   if (!healthy()) return pace_.add_block(std::nullopt);
   FixedVector<float, kPhases * dsp::ChannelTracker::kTapsMax> heard(profile.size());

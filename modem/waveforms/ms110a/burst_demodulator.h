@@ -1,6 +1,6 @@
-// Receives the data part of one burst whose preamble has been read: learns the channel from the
-// preamble, then frame by frame equalises, decides softly, and follows channel, carrier, clock and
-// noise with what was decided. Hands soft bits to the block decoder.
+// Receives the data part of one burst whose preamble has been decoded. It estimates the channel
+// from the preamble, then equalises frame by frame, makes soft decisions, and uses them to track
+// channel, carrier, clock and noise. It gives soft bits to the block decoder.
 #pragma once
 
 #include <array>
@@ -30,7 +30,7 @@ class BurstDemodulator final : public framed::ProbedDemodulator {
   std::optional<Output> receive(const SampleHistory& history) override;
   using Profile = std::array<float, dsp::kPhases * framed::kWindowTaps>;
   using Response = FixedVector<dsp::Complex, dsp::kPhases * dsp::ChannelTracker::kTapsMax>;
-  /// The time of so many samples of the sender before the data.
+  /// Returns the time that lies `samples` samples of the sender before the data.
   double before_data(std::size_t samples) const {
     return static_cast<double>(reading_.data_start) -
            (1 + pace_.pace()) * static_cast<double>(samples);
@@ -58,8 +58,8 @@ class BurstDemodulator final : public framed::ProbedDemodulator {
   void follow_clock(std::span<const float> profile);
   Response response() const;
 
-  // The symbols that rows of this frame meet are kept newest first: symbol n of the frame, which
-  // may be negative, stands here.
+  // Returns the index of symbol n of the frame, which may be negative. The symbols that rows of
+  // this frame depend on are stored newest first.
   std::size_t slot(std::ptrdiff_t n) const {
     return static_cast<std::size_t>(static_cast<std::ptrdiff_t>(frame_symbols_) - 1 - n);
   }
@@ -78,12 +78,12 @@ class BurstDemodulator final : public framed::ProbedDemodulator {
   std::size_t frame_symbols_;
   float noise_share_;
 
-  float noise_ = 1;  // variance of a sample, within the receiver's filter
+  float noise_ = 1;  // variance of a sample within the receiver's filter
   float noise_min_ = 0;
-  float doppler_hz_;  // Doppler spread
+  float doppler_hz_;  // spread
   dsp::PaceLoop pace_;
-  double between_ = 0;  // row 0 of the next frame begins so far behind origin_
-  /// Amplitude of the response at each half-symbol step of its window, on average.
+  double between_ = 0;  // row 0 of the next frame begins this far behind origin_
+  /// Mean amplitude of the response at each half-symbol step of its window.
   std::array<float, dsp::kPhases * dsp::ChannelTracker::kTapsMax> home_{};
 
   unsigned frame_in_cycle_ = 0;
@@ -91,13 +91,13 @@ class BurstDemodulator final : public framed::ProbedDemodulator {
   std::optional<dsp::ChannelTracker> tracker_;
   dsp::BlockEqualizer equalizer_;
   BlockDecoder decoder_;
-  Output newest_;  // what was decoded last
+  Output newest_;  // the last decoded output
   BlockRefiner refiner_;
   std::uint64_t frames_taken_ = 0;
 
   std::pmr::vector<dsp::Complex> means_;
   std::pmr::vector<float> variances_;
-  std::pmr::vector<dsp::Complex> samples_;   // of the frame, as they came
+  std::pmr::vector<dsp::Complex> samples_;   // of the frame, as received
   std::pmr::vector<dsp::Complex> received_;  // the same without the carrier's offset
   std::pmr::vector<dsp::Complex> remainder_;
   std::pmr::vector<dsp::Complex> prior_mean_;

@@ -23,7 +23,7 @@ SoftSymbol binary_symbol(float llr) {
   return {{mean, 0}, 1 - mean * mean};
 }
 
-// Logarithm of each point's probability by the priors of its bits, but for a constant.
+// Returns the logarithm of each point's probability by the priors of its bits, up to a constant.
 std::array<float, kPointsMax> prior_weights(std::span<const float> prior) {
   const auto bits_per_symbol = static_cast<unsigned>(prior.size());
   std::array<float, kPointsMax> weight{};
@@ -36,7 +36,7 @@ std::array<float, kPointsMax> prior_weights(std::span<const float> prior) {
   return weight;
 }
 
-// Turns logarithms into weights, the largest being 1, and gives the symbol they make.
+// Converts the logarithms into weights, of which the largest is 1, and returns their mean symbol.
 SoftSymbol mix(unsigned bits_per_symbol, std::array<float, kPointsMax>& weight) {
   const unsigned count = 1U << bits_per_symbol;
   const float top = *std::max_element(weight.begin(), weight.begin() + count);

@@ -1,4 +1,4 @@
-// From an equalised symbol to soft bits, and to the symbol as far as it is known by itself.
+// Converts an equalised symbol to soft bits, and to the mean symbol with its variance.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,18 @@ struct SoftSymbol {
   float variance = 1;
 };
 
-/// `estimate` is the symbol plus noise of that variance, scrambled by `scrambler`. Writes a
+/// `estimate` is the symbol, scrambled by `scrambler`, plus noise of variance `variance`. Writes a
 /// log-likelihood ratio for each bit, positive for 0, first bit first; returns the symbol's mean
 /// and variance, still scrambled.
 SoftSymbol demap(unsigned bits_per_symbol, dsp::Complex estimate, float variance,
                  std::uint8_t scrambler, std::span<float> llr);
 
-/// The same for bits of which something is known before: `prior` holds their log-likelihood ratios.
-/// What goes to `llr` leaves out a bit's own prior; the symbol is what all of it together says.
+/// As demap(), for bits with prior information: `prior` holds their log-likelihood ratios. `llr`
+/// gets the information without a bit's own prior; the symbol includes all of it.
 SoftSymbol demap_again(std::span<const float> prior, dsp::Complex estimate, float variance,
                        std::uint8_t scrambler, std::span<float> llr);
 
-/// The symbol as far as the ratios of its bits tell.
+/// Returns the symbol's mean and variance by the ratios of its bits.
 SoftSymbol symbol_of(std::span<const float> llr, std::uint8_t scrambler);
 
 }  // namespace s5066::modem::ms110a

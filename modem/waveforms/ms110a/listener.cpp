@@ -6,12 +6,13 @@
 
 namespace s5066::modem::ms110a {
 namespace {
-/// So much stronger is another preamble, or this one after a false start. Beside a preamble that is
-/// borne out, what is less may be noise: near the noise it comes to more than one segment does.
+/// Factors by which another preamble must be stronger, or this one after a false start. While the
+/// current preamble is confirmed, a weaker candidate may be noise, which near the noise level can
+/// exceed one segment of the signal.
 constexpr float kStrongerBy = 1.5F;
 constexpr float kStrongerThanBorneOutBy = 2;
 constexpr float kAnewBy = 4;
-/// The many sets of patterns fit to speech better than the probes do.
+/// The threshold is higher because the many sets of patterns fit speech better than the probes do.
 constexpr float kWalshEnough = 15;
 }  // namespace
 
@@ -21,7 +22,7 @@ void Listener::restart() {
   refused_ = 0;
 }
 
-// Than the preamble that is being read.
+// True if the candidate is stronger than the preamble that is being decoded.
 bool Listener::is_stronger(const PreambleCandidate& candidate) const {
   float by = decoder_->borne_out() ? kStrongerThanBorneOutBy : kStrongerBy;
   if (decoder_->covers(candidate)) by = kAnewBy;
@@ -30,7 +31,7 @@ bool Listener::is_stronger(const PreambleCandidate& candidate) const {
 
 std::optional<PreambleReading> Listener::advance(const SampleHistory& history) {
   const auto candidate = search_.advance(history);
-  // A stronger candidate ends the reading of a weak one, which may have been noise.
+  // A stronger candidate replaces a weak one, which may have been noise.
   if (candidate && (!decoder_ || is_stronger(*candidate))) {
     decoder_.emplace(*candidate, noise_share_);
   }
@@ -54,8 +55,9 @@ InMemory<Demodulator> Listener::demodulator(const PreambleReading& reading,
   return make_in<BurstDemodulator>(memory, reading, noise_share_, memory);
 }
 
-// The probes, which come again with the scrambler every 160 or 480 symbols, or at 75 bit/s the sets
-// of scrambled patterns. Modes that share the length of their frames look alike.
+// Returns the patterns by which traffic is detected: the probes, which repeat with the scrambler
+// every 160 or 480 symbols, or, at 75 bit/s, the sets of scrambled patterns. Modes with the same
+// frame length have the same pattern.
 std::vector<TrafficPattern> Listener::traffic() const {
   std::vector<TrafficPattern> patterns;
   for (const std::uint32_t rate_bps : {600U, 2400U, 75U}) {

@@ -1,5 +1,5 @@
-// Finds MIL-STD-188-110A serial tone transmissions by their preamble, and learns rate, interleaver
-// and the beginning of the data from it.
+// Finds MIL-STD-188-110A serial tone transmissions by their preamble, and decodes rate, interleaver
+// and the start of the data from it.
 #pragma once
 
 #include "modem/waveforms/ms110a/preamble_decoder.h"
@@ -10,7 +10,7 @@ namespace s5066::modem::ms110a {
 
 class Listener final : public PreambleListener {
  public:
-  /// `noise_share`: see Downconverter.
+  /// Makes a listener; for `noise_share` see Downconverter.
   explicit Listener(float noise_share) : noise_share_(noise_share) {}
 
   std::optional<PreambleReading> advance(const SampleHistory& history) override;

@@ -72,7 +72,7 @@ Parameters parameters(const Mode& mode) {
   p.frames_per_cycle = scale * kShortBlockSymbols / (row.data_symbols + row.probe_symbols);
   p.frames_per_block = p.frames_per_cycle;
   if (!p.interleaved) {
-    // As many as it takes to end with a whole information bit.
+    // A block has two frames if one frame would not end with a whole information bit.
     p.frames_per_block = p.coded && p.frame_bits() % (2 * p.repetition) != 0 ? 2 : 1;
   }
   p.segments = scale * 3;

@@ -1,5 +1,5 @@
-// The tables of the MIL-STD-188-110A serial tone waveform (5.3.2): what distinguishes its modes,
-// and the fixed sequences of its preamble and data.
+// The tables of the MIL-STD-188-110A serial tone waveform (5.3.2): the parameters of its modes, and
+// the fixed sequences of its preamble and data.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ inline constexpr std::array<std::uint8_t, 9> kSegmentOpening = {0, 1, 3, 0, 1, 3
 inline constexpr unsigned kSegmentsMax = 24;
 inline constexpr unsigned kCountsMax = 24;  // the count runs from segments - 1 down to 0
 
-/// Eight tribits that stand for a channel symbol, repeated four times.
+/// The eight tribits of a channel symbol, which are repeated four times.
 inline constexpr std::array<std::array<std::uint8_t, 8>, 8> kChannelSymbolPattern = {{
     {0, 0, 0, 0, 0, 0, 0, 0},
     {0, 4, 0, 4, 0, 4, 0, 4},
@@ -37,27 +37,26 @@ inline constexpr std::array<std::array<std::uint8_t, 8>, 8> kChannelSymbolPatter
     {0, 4, 4, 0, 4, 0, 0, 4},
 }};
 
-/// Added to the preamble, starting again for each channel symbol.
+/// The scrambler of the preamble, which starts again for each channel symbol.
 inline constexpr std::array<std::uint8_t, kTribitsPerChannelSymbol> kSyncScrambler = {
     7, 4, 3, 0, 5, 1, 5, 0, 2, 2, 1, 1, 5, 7, 4, 3, 5, 0, 2, 6, 2, 1, 6, 2, 0, 0, 5, 0, 5, 2, 6, 6};
 
 inline constexpr unsigned kDataScramblerPeriod = 160;
-/// Added to data and probes from the first data symbol on, over and over.
+/// Returns the scrambler of data and probes, which repeats from the first data symbol on.
 const std::array<std::uint8_t, kDataScramblerPeriod>& data_scrambler();
 
-/// What one mode prescribes; [110A Tables XIII to XVII]. A frame is a run of unknown symbols and
-/// the probe behind it; at 75 bit/s it is a set of 32 symbols that stand for two bits, without a
-/// probe.
+/// Parameters of one mode; [110A Tables XIII to XVII]. A frame is a run of unknown symbols and the
+/// probe behind it. At 75 bit/s it is a set of 32 symbols that encode two bits, without a probe.
 struct Parameters {
   bool coded = true;        // with the convolutional code
-  bool interleaved = true;  // else bits go out in order, and a block is the least that can be sent
+  bool interleaved = true;  // false: bits go out in order; a block is the smallest unit
   bool walsh = false;       // 75 bit/s
   unsigned bits_per_symbol = 0;
   unsigned data_symbols = 0;   // unknown symbols in a frame
   unsigned probe_symbols = 0;  // known symbols behind them
   unsigned repetition = 1;     // how often each coded pair is sent
   unsigned frames_per_block = 0;
-  unsigned frames_per_cycle = 0;  // after which the probes announce the mode again
+  unsigned frames_per_cycle = 0;  // after this many frames the probes announce the mode again
   unsigned segments = 0;          // of the preamble
   std::uint8_t d1 = 0;
   std::uint8_t d2 = 0;
@@ -74,28 +73,30 @@ struct Parameters {
 
 Parameters parameters(const Mode& mode);
 
-/// The mode a preamble announces; none for pairs that are reserved or not supported.
+/// Returns the mode that a preamble announces; nothing for pairs that are reserved or not
+/// supported.
 /// STANDARD: the short and the zero interleaver share their codes, and both stations must agree on
-/// one; what is announced here is the short one where there is one.
+/// one; this function returns the short one if the rate has one.
 std::optional<Mode> mode_announced(std::uint8_t d1, std::uint8_t d2);
 
-/// C1, C2, C3 for a count.
+/// Returns C1, C2, C3 for a count.
 std::array<std::uint8_t, 3> count_symbols(unsigned count);
 
-/// Tribit 0..7 as a point of the unit circle.
+/// Returns tribit 0..7 as a point of the unit circle.
 std::complex<float> point(std::uint8_t tribit);
 std::span<const std::complex<float>> points();
 
-/// Modified Gray decoding (5.3.2.3.4): 1, 2 or 3 bits, first bit most significant, to a tribit.
+/// Returns the tribit of 1, 2 or 3 bits, first bit most significant, by modified Gray decoding
+/// (5.3.2.3.4).
 std::uint8_t tribit_of_bits(unsigned bits_per_symbol, unsigned bits);
 
-/// The set of tribits, sent four times over, that stands for two bits at 75 bit/s (5.3.2.3.6), in
-/// frame `frame` of a cycle, before scrambling. The last frame has sets of its own.
+/// Returns the set of tribits that encodes two bits at 75 bit/s (5.3.2.3.6) in frame `frame` of a
+/// cycle, before scrambling; it is sent four times. The last frame has sets of its own.
 const std::array<std::uint8_t, 8>& walsh_pattern(const Parameters& p, unsigned frame,
                                                  unsigned bits);
 
-/// The probe tribits of frame `frame` of a cycle, before scrambling: zero but for the two last
-/// probes, which carry D1 and D2.
+/// Returns a probe tribit of frame `frame` of a cycle, before scrambling. It is zero, except in the
+/// two last probes, which carry D1 and D2.
 std::uint8_t probe_tribit(const Parameters& p, unsigned frame, unsigned index);
 
 }  // namespace s5066::modem::ms110a

@@ -17,39 +17,40 @@ using dsp::mul_conj;
 constexpr std::size_t kOpening = kSegmentOpening.size();
 constexpr std::size_t kSymbolSamples = 2 * kTribitsPerChannelSymbol;
 constexpr double kSymbolSeconds = static_cast<double>(kTribitsPerChannelSymbol) / kSymbolRate;
-/// A path counts when its power is so many standard deviations of its error above zero, and this
-/// part of the strongest.
+/// A path counts if its power exceeds zero by this many standard deviations of its error, and
+/// exceeds this share of the strongest path.
 constexpr float kPathNoiseFactor = 4;
 constexpr float kPathShareMin = 0.02F;
-/// Neighbouring half-symbol steps hear the same path, and would count it twice.
+/// Neighbouring half-symbol steps receive the same path, so their sum is scaled to count it once.
 constexpr float kScoreScale = 0.5F;
-/// How far the best reading must lead: in log-likelihood, and as part of what a channel symbol that
-/// fits scores, since echoes disturb without being noise.
+/// Minimum lead of the best hypothesis: as a log-likelihood, and as a share of the score of a
+/// matching channel symbol, because echoes disturb without being noise.
 constexpr float kLeadMin = 10;
 constexpr float kLeadShareMin = 0.3F;
-/// After so many segments a preamble must have shown a path.
+/// A preamble that shows no path within this many segments is given up.
 constexpr unsigned kSegmentsWithoutPathMax = 3;
-/// A preamble is given up when so much speaks against it; one segment counts for this at most.
+/// A preamble is given up when the evidence against it exceeds this, in nats; one segment counts
+/// for at most `kDoubtStep`.
 constexpr float kDoubtMax = 8;
 constexpr float kDoubtStep = 3;
-/// Power of a correlation with both half-symbol phases of a path, in that of a sample.
+/// Power of a correlation with both half-symbol phases of a path, in units of a sample's power.
 constexpr auto kGain = static_cast<float>(2 * kTribitsPerChannelSymbol * kTribitsPerChannelSymbol);
-/// Correlation over a time that is enough to use the phase over that time.
+/// Minimum correlation over a time for the use of the phase over that time.
 constexpr float kCoherent = 0.5F;
 constexpr unsigned kRefinements = 3;
 constexpr float kSnrMinDb = -20;
-/// Echoes of the patterns themselves look like signal; more than this the sum of powers cannot
-/// tell.
+/// Upper limit of the signal's share that the sum of powers can measure, because echoes of the
+/// patterns themselves look like signal.
 constexpr float kShareMax = 0.9F;
-/// Above this the least-squares fit of a segment is the better measure. In fast fading it fails,
-/// and falls far behind what the sum of powers says.
+/// Limits above which the least-squares fit of a segment is the better measure. In fast fading the
+/// fit fails, and gives far less than the sum of powers.
 constexpr float kFitSnrMin = 1;
 constexpr float kFitShareMin = 0.2F;
 constexpr double kTiny = 1e-20;
 
 /// Every segment ends with the channel symbol 0 that the next one opens with. Up to this delay
-/// step, counted from the earliest, the opening symbol of a path is heard a second time, as one of
-/// an earlier path that is not there: as far ahead of it as a channel symbol is long.
+/// step, counted from the earliest, the opening symbol of a path is received a second time, as one
+/// of an earlier path that does not exist, earlier by the length of a channel symbol.
 bool heard_twice(std::size_t symbol, std::size_t delay, std::size_t delays) {
   return symbol == 0 && delay + kSymbolSamples < delays;
 }
@@ -147,8 +148,8 @@ PreambleDecoder::Progress PreambleDecoder::read_segment(const SampleHistory& his
   return *decided;
 }
 
-// All eight patterns at once: the scrambler removed, what every pattern treats alike added up, and
-// sums and differences formed.
+// Correlates with all eight patterns at once: the scrambler is removed, chips that every pattern
+// treats alike are added up, and sums and differences are formed.
 void PreambleDecoder::correlate(std::size_t symbol, std::array<Correlations, kValues>& out) const {
   std::array<Complex, kTribitsPerChannelSymbol> chips;
   for (std::size_t c = 0; c < chips.size(); ++c) chips[c] = point(kSyncScrambler[c]);
@@ -168,7 +169,7 @@ void PreambleDecoder::correlate(std::size_t symbol, std::array<Correlations, kVa
   }
 }
 
-// Whether the paths found so far are there in a new segment.
+// Checks whether the paths found so far are also in the new segment.
 void PreambleDecoder::doubt(std::span<const Powers> sent, float noise, float power) {
   if (segments_read_ == 1) return;
   const auto before = static_cast<float>(
@@ -213,8 +214,8 @@ void PreambleDecoder::weigh_paths(float power) {
   full_score_ = score * static_cast<float>(segments_read_);
 }
 
-// From the phase between channel symbols that lie ever further apart, as long as the channel holds
-// still so long.
+// Measures the offset by the phase between channel symbols at increasing distances, up to the
+// distance over which the channel stays constant.
 void PreambleDecoder::find_offset() {
   const auto between = [&](std::size_t lag, std::size_t first, std::size_t end) {
     Complex sum;
@@ -248,7 +249,7 @@ void PreambleDecoder::find_offset() {
       break;
     }
   }
-  offset_hz_ += hz / segments_read_;  // an average in the long run
+  offset_hz_ += hz / segments_read_;  // the average over many segments
 }
 
 std::optional<PreambleDecoder::Progress> PreambleDecoder::decide() {
@@ -261,7 +262,7 @@ std::optional<PreambleDecoder::Progress> PreambleDecoder::decide() {
   };
   std::array<float, kCountsMax> first_count{};
   for (unsigned first = 0; first < kCountsMax; ++first) {
-    // With fewer it would have been over by now.
+    // A first count below this would have reached 0 before the segments read so far.
     if (first + 1 < segments_read_) first_count[first] = -1e30F;
   }
   for (unsigned segment = 0; segment < segments_read_; ++segment) {
@@ -285,8 +286,8 @@ std::optional<PreambleDecoder::Progress> PreambleDecoder::decide() {
   return Progress::decided;
 }
 
-// Now that the whole segment is known: the first path, the ratio of signal to noise, and where the
-// channel is slow enough, the offset to a fraction of a hertz.
+// Measures by the whole segment: the first path, the signal-to-noise ratio, and, if the channel is
+// slow enough, the offset to a fraction of a hertz.
 void PreambleDecoder::measure(const SampleHistory& history, float power) {
   position_ += static_cast<std::int64_t>(dsp::first_path(path_)) - kReach;
   reading_.data_start = position_ + (count_ + 1) * kSegmentSamples;

@@ -1,8 +1,8 @@
-// Reads what a preamble says: D1 and D2 (rate and interleaver) and the count that tells when the
-// data begins. Learns from the known symbols of each segment which paths there are and how strong,
-// and decides over all segments seen so far together, since single channel symbols are too weak
-// near the noise; and only when the best reading is far enough ahead of the next. No phase is used
-// over more than a channel symbol, so that fast fading does no harm.
+// Decodes a preamble: D1 and D2 (rate and interleaver) and the count that gives the start of the
+// data. It estimates from the known symbols of each segment the paths and their powers. It decides
+// over all segments received so far together, because single channel symbols are too weak near the
+// noise, and only when the best hypothesis is far enough ahead of the next. The phase is used over
+// one channel symbol at most, so that fast fading does no harm.
 #pragma once
 
 #include <algorithm>
@@ -19,21 +19,21 @@ class PreambleDecoder {
  public:
   enum class Progress : std::uint8_t { pending, refused, decided };
 
-  /// `noise_share`: see Downconverter.
+  /// Makes a decoder; for `noise_share` see Downconverter.
   PreambleDecoder(const PreambleCandidate& candidate, float noise_share);
 
-  /// Reads every segment that the history holds by now.
+  /// Decodes every segment that the history holds by now.
   Progress advance(const SampleHistory& history);
-  /// Part of the power that is this preamble's: in the segment last read, or in all of them if that
-  /// is more and it is borne out.
+  /// Returns the share of the power that belongs to this preamble: in the last segment, or in all
+  /// of them if that is more and the preamble is confirmed.
   float strength() const {
     return borne_out() ? std::max(strength_now_, strength_) : strength_now_;
   }
-  /// Several segments were read, and nothing speaks against there being a preamble.
+  /// True if several segments were decoded and there is no evidence against a preamble.
   bool borne_out() const { return segments_read_ >= kSegmentsToBearOut && doubt_ == 0; }
-  /// The candidate is a segment of the preamble that is being read.
+  /// True if the candidate is a segment of the preamble that is being decoded.
   bool covers(const PreambleCandidate& candidate) const;
-  /// Once decided.
+  /// Returns the result; call this after Progress::decided.
   const PreambleReading& reading() const { return reading_; }
 
  private:
@@ -41,7 +41,7 @@ class PreambleDecoder {
   static constexpr int kReach = 56;  // of paths, in half-symbol samples: 11.7 ms either way
   static constexpr std::size_t kDelays = 2 * kReach + 1;
   static constexpr std::size_t kValues = 8;
-  /// Correlations of a segment's opening with what was not sent.
+  /// Number of correlations of a segment's opening with symbols that were not sent.
   static constexpr std::size_t kWrongPerSegment = kSegmentOpening.size() * (kValues - 1) * kDelays;
   using Powers = std::array<float, kDelays>;
   using Scores = std::array<float, kValues>;
@@ -62,8 +62,8 @@ class PreambleDecoder {
   FixedVector<dsp::Complex, kSegmentSamples + 2 * kReach> samples_;
 
   // Sums over the segments read.
-  Powers known_{};    // correlations with what was sent
-  double noise_ = 0;  // and with what was not
+  Powers known_{};    // correlations with the sent symbols
+  double noise_ = 0;  // correlations with the other symbols
   double power_ = 0;  // of a sample
   std::array<std::array<Powers, kValues>, 2> d_{};
   FixedVector<std::array<std::array<Powers, kValues>, 3>, kSegmentsMax> c_;  // by segment
@@ -72,11 +72,11 @@ class PreambleDecoder {
   Powers weight_{};     // of a squared correlation in a log-likelihood
   float strength_ = 0;  // over all segments
   float strength_now_;
-  float doubt_ = 0;       // what speaks against there being a preamble at all, in nats
-  float full_score_ = 0;  // of a channel symbol that fits, summed over the segments
+  float doubt_ = 0;       // evidence against a preamble, in nats
+  float full_score_ = 0;  // score of a matching channel symbol, summed over the segments
   /// The known symbols of the last two segments.
   FixedVector<Correlations, 2 * kSegmentOpening.size()> opening_;
-  unsigned count_ = 0;  // of the segment last read, once decided
+  unsigned count_ = 0;  // of the last segment, valid once decided
   PreambleReading reading_;
 };
 

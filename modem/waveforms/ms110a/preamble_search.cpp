@@ -9,22 +9,23 @@ namespace {
 
 using dsp::Complex;
 
-constexpr std::size_t kPart = 8;  // tribits over which the carrier is taken as standing still
+constexpr std::size_t kPart = 8;  // tribits over which the carrier's phase counts as constant
 constexpr std::size_t kParts = kTribitsPerChannelSymbol / kPart;
 constexpr std::size_t kFold = 4;  // the patterns of the opening repeat after four tribits
 constexpr std::size_t kOpening = kSegmentOpening.size();
 
-/// One segment is enough when its sum is so many times that of noise, which reaches this about once
+/// One segment is enough if its sum is this many times that of noise. Noise reaches this about once
 /// in three seconds at one of all the positions and offsets.
 constexpr float kRatioMin = 3.2F;
-/// Several are enough when together they have so much beyond noise: about once in a minute.
+/// Several segments are enough if their sum exceeds noise by this; noise alone does so about once a
+/// minute.
 constexpr float kExcessMin = 4.5F;
 constexpr float kExcessKept = 0.9F;
-/// What one segment adds at most, so that a strong preamble is soon forgotten.
+/// Maximum that one segment adds, so that a strong preamble is soon forgotten.
 constexpr float kExcessStepMax = 2;
-/// Echoes of a preamble that was found lie within this, in half-symbol samples.
+/// Echoes of a preamble that was found lie within this distance, in half-symbol samples.
 constexpr std::int64_t kEchoReach = 64;
-constexpr double kTiny = 1e-18;  // power below which there is no signal at all
+constexpr double kTiny = 1e-18;  // power below which there is no signal
 
 double turn_of(double offset_hz, double samples) {
   return 2 * std::numbers::pi * offset_hz * samples / kHalfSymbolRate;
@@ -49,7 +50,8 @@ void PreambleSearch::restart() {
 std::optional<PreambleCandidate> PreambleSearch::advance(const SampleHistory& history) {
   const std::int64_t end = history.end();
   const auto hop = static_cast<std::int64_t>(kHop);
-  // The newest positions whose whole channel symbol is there, and the newest whole openings.
+  // These are the newest positions whose whole channel symbol is in the history, and the newest
+  // whole openings.
   const std::int64_t symbol_from = end - 3 * hop;
   if (symbol_from < 0) return std::nullopt;
   correlate(history, symbol_from);
@@ -68,14 +70,14 @@ std::optional<PreambleCandidate> PreambleSearch::advance(const SampleHistory& hi
   }
   const double offset =
       (static_cast<double>(peak.offset_index) - (kOffsets - 1) / 2.0) * kOffsetStepHz;
-  // The power of a clean signal would be that of all tribits in phase.
+  // A clean signal would have the power of all tribits in phase.
   const float strength = (peak.ratio - 1) / (kTribitsPerChannelSymbol - 1);
   return PreambleCandidate{
       .position = peak.position, .offset_hz = offset, .strength = std::clamp(strength, 0.0F, 1.0F)};
 }
 
-// Removes the scrambler, adds up tribits that every pattern treats alike, and forms the four
-// patterns as sums and differences; all for kHop positions at a time.
+// Correlates kHop positions at a time: it removes the scrambler, adds up tribits that every pattern
+// treats alike, and forms the four patterns as sums and differences.
 void PreambleSearch::correlate(const SampleHistory& history, std::int64_t from) {
   const auto y = history.window(from, kHop + kSamplesPerChannelSymbol - 1);
   alignas(32) std::array<float, kHop + kSamplesPerChannelSymbol> y_re;
@@ -114,8 +116,8 @@ void PreambleSearch::correlate(const SampleHistory& history, std::int64_t from) 
       }
     }
   }
-  // In relation to what noise of the power of these very samples would give, so that neither the
-  // beginning of a signal nor a crash of static looks like more than it is.
+  // The scale is relative to noise with the power of these samples, so that neither the start of a
+  // signal nor a crash of static gives too high a value.
   Row scale;
   double energy = 0;
   for (std::size_t i = 0; i < kSamplesPerChannelSymbol - 1; ++i) energy += norm(i);

@@ -31,7 +31,7 @@ void append_preamble(const Parameters& p, std::vector<std::uint8_t>& out) {
   }
 }
 
-// Interleaved bits, cut into frames with a probe behind each.
+// Appends the interleaved bits as frames with a probe behind each.
 void append_frames(const Parameters& p, std::span<const std::uint8_t> fetched,
                    std::vector<std::uint8_t>& out) {
   const auto& scrambler = data_scrambler();

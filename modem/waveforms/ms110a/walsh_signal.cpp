@@ -5,9 +5,9 @@
 namespace s5066::modem::ms110a {
 namespace {
 
-/// Without an interleaver: sets received together.
+/// Number of sets that are received together without an interleaver.
 constexpr unsigned kSetsAtOnce = 15;
-/// A block whose least sure bit has this log-likelihood ratio is done.
+/// A block is done when its least certain bit has this log-likelihood ratio.
 constexpr float kSure = 6;
 
 }  // namespace
