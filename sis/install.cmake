@@ -1,5 +1,5 @@
-# Headers keep their paths below include/s5066, so that what includes "sis/client.h" here does so from
-# an installed tree. find_package(s5066) knows s5066::sis, s5066::sis_client and s5066::sis_c.
+# Headers keep their paths below include/s5066, so that an include of "sis/client.h" also works from
+# an installed tree. find_package(s5066) defines s5066::sis, s5066::sis_client and s5066::sis_c.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 

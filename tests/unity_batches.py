@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Groups the sources of one target into batches that compile as one file each.
 
-The build calls this as `unity_batches.py SIZE FILE...`. One line is printed for each batch: its
-files, with bars between them. A file that fits nowhere stands alone.
+The build calls this as `unity_batches.py SIZE FILE...`. It prints one line for each batch: its
+files, with vertical bars between them. A file that fits no batch has a line of its own.
 
-Two files share no batch when both declare the same word for themselves alone: in a namespace
-without a name, as static, or as a macro; nor when one declares a constant or an alias so and the
+Two files cannot share a batch if both declare the same word for themselves alone: in an unnamed
+namespace, as static, or as a macro. Nor can they if one declares a constant or an alias so and the
 other uses that word for something else. A header of a test counts as part of the files that include
 it. The batch of a file follows from its name, so that a new file moves few others.
 """
@@ -23,7 +23,7 @@ HIDDEN = re.compile(r"^namespace \{\n(.*?)(?:^\}  // namespace$|\Z)", re.MULTILI
 # A declaration starts at the left margin; its name stands before the first of ( { = ; [
 TYPE = re.compile(r"^(?:template .*\n)?(?:struct|class|enum class|enum|union) (\w+)", re.MULTILINE)
 ENUMERATORS = re.compile(r"^enum (?!class)[^{;]*\{([^}]*)\}", re.MULTILINE)
-ALIAS = re.compile(r"^using (\w+) = (.*)", re.MULTILINE)  # two that say the same agree
+ALIAS = re.compile(r"^using (\w+) = (.*)", re.MULTILINE)  # two equal aliases do not clash
 CONSTANT = re.compile(r"^(?:[a-z][^\n]*?\b| {4})(k[A-Z]\w*)\s*[={\[]", re.MULTILINE)
 VALUE = re.compile(
     r"^(?!using |namespace |struct |class |enum |union )[A-Za-z][^\n(={;]*?\b(\w+)\s*[(={;\[]",
@@ -36,13 +36,13 @@ NAMESPACE = re.compile(r"^namespace (\w+::\w+::(?:\w+::)*)(\w+) \{", re.MULTILIN
 
 
 class Source:
-    """What a file declares for itself, and the words in it; its test headers are part of it."""
+    """The words that a file declares for itself, and all its words, test headers included."""
 
     def __init__(self, root, path):
         self.path = path
         self.words = set()
         self.declared = set()  # pairs of a word and the file that declares it
-        self.shadowing = set()  # words that must not mean anything else in another file
+        self.shadowing = set()  # words that must have no other meaning in another file
         self._seen = set()
         self._read(root, path)
         self.names = {name for name, _ in self.declared}
@@ -89,7 +89,7 @@ class Source:
 
 
 def batches(sources, size):
-    """Files go to the batch that their name picks, or the next one that has room and no clash."""
+    """Puts each file into the batch of its name, or the next one with room and no clash."""
     count = math.ceil(len(sources) / size)
     result = [[] for _ in range(count)]
     for source in sources:

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""The two mail programs at the ends of `run --mail`.
+"""Acts as the two mail programs at the ends of `run --mail`.
 
-mail.py serve FOLDER           a mailbox: takes mail by SMTP, one file for each message in FOLDER,
-                               and writes its port to FOLDER/port
-mail.py send PORT FILE         a message with FILE attached, from op@alpha.example to op@bravo.example
-mail.py attachment FOLDER OUT  the attachment of the one message in FOLDER; fails without it
+mail.py serve FOLDER           runs a mailbox: accepts mail by SMTP, writes one file per message to
+                               FOLDER, and writes its port to FOLDER/port
+mail.py send PORT FILE         sends a message with FILE attached, from op@alpha.example to
+                               op@bravo.example
+mail.py attachment FOLDER OUT  writes the attachment of the one message in FOLDER to OUT; fails if
+                               there is none
 """
 import email
 import email.policy

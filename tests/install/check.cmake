@@ -1,4 +1,4 @@
-# See CMakeLists.txt, which sets the variables.
+# CMakeLists.txt in this folder sets the variables.
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE out ERROR_VARIABLE out)
   if(NOT result EQUAL 0)
@@ -23,14 +23,14 @@ foreach(program IN ITEMS s5066d s5066-relay s5066-acp142 hfmodem)
   if(NOT at EQUAL 0)
     message(FATAL_ERROR "the unit of ${program} does not start what was installed: ${starts}")
   endif()
-  # What unkeys after a modem that died is not to be killed with it.
+  # The process that unkeys the transmitter after a modem died must not be killed with it.
   file(STRINGS ${work}/prefix/lib/systemd/system/${program}@.service modes REGEX "^KillMode=process")
   if(program MATCHES "^(s5066d|hfmodem)$" AND NOT modes)
     message(FATAL_ERROR "the unit of ${program} kills more than the program")
   endif()
 endforeach()
 
-# The folder has moved since, as packages do: nothing may point to where it was installed first.
+# The folder moves after the install, as packages do, so no file may contain the first path.
 file(RENAME ${work}/prefix ${work}/moved)
 set(flags "")
 if(sanitize)

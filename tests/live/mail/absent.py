@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""Three mail gateways by UDP multicast on the loopback interface, one of which is switched off for
-as long as mail for it lives: mail of every precedence for the one that is on arrives meanwhile, mail
-for both arrives there, all that expires is reported, and the operator gets his answers. When the
-station is on again and says something, what still waits for it arrives. The time of a day is short
-here, by the lifetimes of the messages."""
+"""Runs three mail gateways by UDP multicast on the loopback interface, one of which is switched off
+for as long as mail for it lives.
+
+Mail of every precedence for the gateway that is on arrives meanwhile, mail for both arrives at that
+gateway, every expired message is reported, and the operator gets answers. When the third gateway is
+on again and sends something, the mail that still waits for it arrives. The lifetimes of the
+messages are short, so that the test takes minutes and not a day.
+"""
 
 import argparse
 import pathlib
@@ -44,7 +47,8 @@ def play(alpha, bravo, charlie):
     late = 0
     for _ in range(EACH):
         for priority in PRIORITIES:
-            # Half of the senders have no route here; their reports go to the mail server.
+            # Half of the senders have no route at this gateway; their reports go to the mail
+            # server.
             late += 1
             sender.send("x@charlie.example", f"MT-PRIORITY={priority}", f"BY={LIFETIME};R",
                         sender="a@elsewhere.example" if late % 2 else "a@alpha.example")

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""One of three stations is switched off: nobody else waits for it, and every report is on time.
+"""Switches one of three stations off: no other mail waits for it, and every report is on time.
 
 Alpha, Bravo and Charlie share one audio cable, each with an s5066d, a file relay and a mail
 gateway. Charlie is off. Alpha has mail of every precedence and files for Charlie, enough to fill
-each limit that is not for one station alone, and then mail and a file for Bravo. Checked:
+each limit that applies to all stations together, and then mail and a file for Bravo. The test
+checks:
 
 1. Bravo gets all of its mail and its file while everything for Charlie still waits.
 2. Every message for Charlie ends in one report to its sender once its lifetime is over, and none
    for Bravo does.
-3. Every question of an operator is answered meanwhile.
+3. Every request of an operator is answered meanwhile.
 4. When Charlie is switched on, it gets its files and a new message.
 
 Usage: absent_station.py --build DIR [--keep]
@@ -31,12 +32,12 @@ STATIONS = ["alpha", "bravo", "charlie"]
 PRECEDENCES = [-4, 0, 4, 6]  # MT-PRIORITY: routine to flash
 ROUTINE = 12                 # messages for the absent station, more than a few slots hold
 FILES = 6
-# The mail gateways live by the wall clock, and the cable is many times faster on an idle machine. On
-# a busy one it is slower, so a message has the time for eight rounds and more: 6 s after the first,
-# then half as long again each time.
+# The mail gateways use the wall clock. The cable is many times faster on an idle machine and slower
+# on a busy one, so the lifetime allows eight rounds and more: 6 s after the first, then half as
+# long again each time.
 ACK_WAIT_S = 5
 LIFETIME_S = 120             # of every message
-PATIENCE_S = 400             # for anything at all; far more than a slow machine takes
+PATIENCE_S = 400  # for each wait; far more than a slow machine takes
 
 
 class Failure(Exception):
@@ -97,7 +98,7 @@ class World:
         self.wait_for("cable", (self.folder / "cable.sock").exists)
 
     def start_radio(self, name):
-        """A receiver in place of a station: the cable's time stands still while an end is open."""
+        """Starts a receiver in place of a station, because an open end stops the cable's clock."""
         self.start(f"{name}-radio", self.program("hfmodem"), "scope", "--cable", "cable.sock",
                    "--station", STATIONS.index(name))
 
@@ -189,7 +190,7 @@ class World:
         check(sent.returncode == 0, f"send {name}: {sent.stderr}")
 
     def box(self, name):
-        """The messages in a station's mailbox."""
+        """Returns the messages in a station's mailbox."""
         return [email.message_from_bytes(path.read_bytes(), policy=email.policy.SMTP)
                 for path in sorted((self.folder / f"{name}-box").glob("*.eml"))]
 
@@ -201,7 +202,7 @@ class World:
         return sorted(path.name for path in inbox.iterdir() if path.is_file())
 
     def look(self):
-        """Asks everything that an operator asks."""
+        """Sends every request that an operator uses."""
         for answer in [self.mail("alpha", "queue"), self.mail("alpha", "stations"),
                        self.mail("alpha", "status"), self.relay("alpha", "list"),
                        self.status("alpha")]:
@@ -209,7 +210,7 @@ class World:
 
 
 def reports(world):
-    """The Message-IDs that the sender at Alpha has had reports about."""
+    """Returns the Message-IDs in the reports to the sender at Alpha."""
     found = []
     for message in world.box("alpha"):
         check(message.get_content_type() == "multipart/report", f"not a report: {message['Subject']}")

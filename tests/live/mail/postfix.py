@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Real Postfix at every station, mail between them over the modems on the audio cable.
+"""Sends mail between real Postfix servers at every station, over the modems on the audio cable.
 
 Each station has a network namespace of its own with a private Postfix, an s5066-acp142 and an
 s5066d; only the audio cable, a local socket, joins them. Messages go from Postfix at Alpha to
 mailboxes at the others. In the end each recipient has each message once, or Alpha's mailbox has a
 report of it. With --kills, processes are killed with SIGKILL meanwhile, and started again. With
---relay, the first and the last station have each other's mail by the second one only.
+--relay, the first and the last station route mail to each other by the second one only.
 
-All processes are in a namespace of process numbers that ends with this one, however that ends; the
-run is over at once, with the reason, where one of them ends that nobody has killed.
+All processes are in a PID namespace that ends with this process, however it ends. If a process ends
+that the test has not killed, the run ends at once with the reason.
 
 Needs root and the package postfix; no service of the system is touched.
 """
@@ -116,7 +116,7 @@ routes {{ pattern: "{name}.example" own: true }}
 
 
 def children(pid):
-    """Of a process, and theirs."""
+    """Returns the children of a process, and their descendants."""
     found = []
     for task in os.listdir("/proc"):
         if not task.isdigit():
@@ -140,7 +140,7 @@ def fail_if_ended(what, process, log):
 
 
 class Frames:
-    """D_PDUs sent and received by a station, over all the lives of its s5066d."""
+    """Counts the D_PDUs sent and received by a station, over all runs of its s5066d."""
 
     NAMES = {"dpdus_sent": "sent", "dpdus_received": "heard", "dpdus_bad_segment_crc": "wrong"}
 
@@ -149,7 +149,7 @@ class Frames:
         self.now = collections.Counter()
 
     def seen(self, listed):
-        """What `s5066d --counters` says."""
+        """Takes the output of `s5066d --counters`."""
         for counter in json.loads(listed or "{}").get("counters", []):
             if counter["name"] in self.NAMES:
                 self.now[self.NAMES[counter["name"]]] = int(counter.get("value", 0))
@@ -219,7 +219,7 @@ class Station:
                      f"{self.folder}/node.textproto"],
             "gateway": [self.world.program("gateways/acp142/s5066-acp142"), "run", "--config",
                         f"{self.folder}/gateway.textproto"],
-            # All of Postfix ends with the first process of its namespace of process numbers.
+            # All processes of Postfix end with the first process of its PID namespace.
             "postfix": ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child=KILL",
                         "/usr/sbin/postfix", "-c", f"{self.folder}/postfix", "start-fg"],
         }
@@ -233,7 +233,8 @@ class Station:
             self.count_frames()
             self.frames.died()
         process = self.processes.pop(what)
-        # Postfix gives up the signal that it would get at the end of its parent, who waits for it.
+        # Postfix clears its parent death signal, so the test kills its first process and not the
+        # parent, which waits for it.
         first = children(process.pid)[:1] if what == "postfix" else []
         try:
             os.kill(first[0] if first else process.pid, signal.SIGKILL)
@@ -252,7 +253,7 @@ class Station:
         return any(row[1].endswith(f":{port:04X}") and row[3] == "0A" for row in rows[1:])
 
     def mails(self):
-        """The messages in the mailbox, parsed."""
+        """Returns the messages in the mailbox, parsed."""
         folder = f"{self.folder}/postfix/mailboxes/op/new"
         if not os.path.isdir(folder):
             return []
@@ -263,7 +264,7 @@ class Station:
         return found
 
     def submit(self, sender, recipients, text):
-        """By SMTP to the Postfix of this station."""
+        """Submits a mail by SMTP to the Postfix of this station."""
         script = ("import smtplib,sys\n"
                   "s = smtplib.SMTP('127.0.0.1', 25, timeout=60)\n"
                   "refused = s.sendmail(sys.argv[1], sys.argv[2:], sys.stdin.buffer.read())\n"
@@ -317,7 +318,7 @@ class World:
         return f"{self.options.build}/{path}"
 
     def check(self):
-        """That all run that should."""
+        """Ends the run if a process has ended that should be running."""
         fail_if_ended("the cable", self.cable, f"{self.folder}/cable.log")
         for station in getattr(self, "all", []):
             station.check()
@@ -332,7 +333,7 @@ class World:
 
 
 def message(rng, number, octets):
-    """A text that compresses as ordinary ones do, with its own name in the subject."""
+    """Returns a text that compresses like ordinary mail, with its name in the subject."""
     words = ["antenna", "weather", "request", "supply", "position", "course", "the", "and", "of",
              "report", "engine", "harbour", "wind", "signal", "to", "at"]
     text = []
@@ -349,9 +350,9 @@ def message(rng, number, octets):
 
 
 def killer(world, over, count):
-    """Kills one process after the other until `over` is set or as often as asked."""
+    """Kills one process after the other until `over` is set or `count` is reached."""
     rng = random.Random(world.options.seed + 1)
-    # The Postfix that the messages come from is not ours to kill.
+    # The test never kills the Postfix at Alpha, from which the messages come.
     receivers = world.all[1:]
     stations_of = {"gateway": world.all, "node": world.all, "postfix": receivers}
     victims = [(station, what) for what in world.options.victims for station in stations_of[what]
@@ -362,7 +363,7 @@ def killer(world, over, count):
         station, what = rng.choice(victims)
         station.kill(what)
         killed[station.name, what] += 1
-        # Long enough for the kernel to close what it had open.
+        # The wait lets the kernel close the files of the killed process.
         time.sleep(rng.uniform(0, 1))
         station.start(what)
     return killed
@@ -394,7 +395,7 @@ def main():
     parser.add_argument("--folder", help=argparse.SUPPRESS)  # of the run, inside the namespace
     options = parser.parse_args()
     if options.folder:
-        # All others end with this one, the first of its namespace.
+        # All others end with this process, the first of its PID namespace.
         return 0 if run(World(options, options.folder)) else 1
     if subprocess.run(["unshare", "--net", "--pid", "--fork", "true"],
                       stderr=subprocess.DEVNULL).returncode != 0:
@@ -414,7 +415,7 @@ def main():
 
 
 def in_namespace(arguments):
-    """Runs this program there; nothing of it is left when this returns, raises or is killed."""
+    """Runs this program in a namespace; all its processes end when this function ends."""
     set_subreaper, set_parent_death_signal = 36, 1  # of prctl(2)
     prctl = ctypes.CDLL(None, use_errno=True).prctl
     prctl(set_subreaper, 1)
@@ -438,7 +439,8 @@ def in_namespace(arguments):
     finally:
         holder.kill()
         holder.wait()
-        # The first of the namespace is ours then, and is over when all of the others are.
+        # The first process of the namespace is our child then, and has ended when all of the others
+        # have.
         while True:
             try:
                 os.wait()
@@ -502,7 +504,7 @@ def deliver(world, hunter, over, killed, errors):
             print(station.name, station.ask("queue"))
     copies = collections.Counter()
     altered = 0
-    strayed = 0  # from the way it was to go
+    strayed = 0  # delivered by another route than configured
     for i, station in enumerate(world.all[1:], 1):
         for mail in station.mails():
             number = int(re.fullmatch(r"number (\d+)", mail["Subject"]).group(1))
@@ -535,13 +537,14 @@ def deliver(world, hunter, over, killed, errors):
           f"missing={len(missing)} twice={len(twice)} altered={altered} "
           f"unexpected={len(unexpected)} strayed={strayed} "
           f"kills={ {' '.join(victim): count for victim, count in killed.items()} } "
-          # Of each frame at each other station; what an s5066d misses while it is dead counts, too.
+          # The share counts each frame at each other station, those that a killed s5066d missed
+          # included.
           f"frames={could} unheard={unheard} wrong={wrong} "
           f"failed={(unheard + wrong) / max(1, could):.3f} "
           f"seconds={time.monotonic() - begun:.0f}")
     if missing or twice:
         print("missing", missing, "twice", twice)
-    # SMTP itself repeats a message when the server dies between its commit and its answer.
+    # SMTP itself repeats a message if the server dies between its commit and its reply.
     dead = {i: killed[name, "postfix"] + killed[name, "gateway"]
             for i, name in enumerate(NAMES[:world.stations])}
     too_often = any(sum(1 for _, i in twice if i == at) > deaths for at, deaths in dead.items())

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
-"""Three mail gateways on one machine, with P_MUL by UDP multicast over the loopback interface and
-nothing of STANAG 5066 below: mail of several sizes goes by SMTP to one, and must come out of the
-two others by SMTP once each, also when one of them is killed on the way. One in EMCON takes all,
-and sends nothing until the operator lets it, whatever happens to it meanwhile."""
+"""Runs three mail gateways on one machine, with P_MUL by UDP multicast over the loopback interface
+and without STANAG 5066.
+
+Mail of several sizes goes by SMTP to one, and must come out of the two others by SMTP once each,
+also if one of them is killed on the way. A gateway in EMCON receives all mail, and sends nothing
+until the operator ends EMCON, also after a restart.
+"""
 
 import argparse
 import os
@@ -22,7 +25,7 @@ NAMES = ["alpha", "bravo", "charlie"]
 
 
 class Sink(socketserver.StreamRequestHandler):
-    """A mail server that takes everything and remembers it."""
+    """A mail server that accepts every mail and keeps it."""
 
     def handle(self):
         self.say("220 sink")
@@ -47,7 +50,7 @@ class Sink(socketserver.StreamRequestHandler):
 
 
 def start_sink(address):
-    """At a free port; what it took is in `mails`."""
+    """Starts a mail server at a free port; `mails` has the mail that it accepted."""
     sink = socketserver.ThreadingTCPServer((address, 0), Sink)
     sink.daemon_threads = True
     sink.mails = []
@@ -75,7 +78,7 @@ routes {{ pattern: "{self.name}.example" own: true }}\n"""
         text += f'groups {{ name: "all" udp_address: "239.255.42.42" {names} }}\n'
         if number == 2:
             text += 'routes { pattern: "alpha.example" stations: "alpha" }\n'
-        # An address of the two others; at each of them it is an own one.
+        # The address belongs to the two others; each of them has it as its own.
         for n in range(len(NAMES)):
             route = names if n == number else "own: true"
             text += f'routes {{ pattern: "from-{NAMES[n]}.example" {route} }}\n'
@@ -102,7 +105,7 @@ routes {{ pattern: "{self.name}.example" own: true }}\n"""
 
 
 def until(done, *stations, seconds=120):
-    """Not a measurement: only so that a failure ends."""
+    """Waits until `done` holds; the time limit only ends a test that fails."""
     for _ in range(seconds * 10):
         if done():
             return
@@ -113,7 +116,7 @@ def until(done, *stations, seconds=120):
 
 
 class Capture:
-    """UDP packets on the loopback interface from one address; root alone may look at them."""
+    """Captures UDP packets on the loopback interface from one address; this needs root."""
 
     def __init__(self, address):
         self.address = socket.inet_aton(address)
@@ -175,7 +178,7 @@ def subjects(station):
 
 
 def in_a_namespace():
-    """Becomes this program anew inside one, or returns where that is not allowed."""
+    """Starts this program again in a network namespace, or returns if that is not allowed."""
     unshare = ["unshare", "--net"] + ([] if os.geteuid() == 0 else ["--map-root-user"])
     if subprocess.run(unshare + ["true"], stderr=subprocess.DEVNULL).returncode == 0:
         inside = 'ip link set lo up && exec "$@" --inside'
@@ -206,7 +209,8 @@ def main():
                                 f"Subject: {number}\r\nMessage-ID: <{number}@t>\r\n\r\n{body}")
             until(lambda: len(charlie.sink.mails) >= len(sizes), *stations)
             bravo.start()
-            # It may have died between its mail server's answer and its note of that, and asks again.
+            # bravo repeats a delivery if it died between its mail server's reply and its own record
+            # of it.
             until(lambda: len(set(subjects(bravo))) >= len(sizes), *stations)
             until(lambda: alpha.log.read_text().count("mail_delivered") >= 2 * len(sizes), *stations)
             wanted = sorted(str(n).encode() for n in range(len(sizes)))

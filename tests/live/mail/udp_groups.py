@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
-"""Four mail gateways, each in a network namespace of its own on one LAN, that have no group in
-common: each message gets one of two multicast addresses. Two want the same address, one hears of
-its group only later. What goes over the LAN is recorded, and tshark has to read it. Needs root."""
+"""Runs four mail gateways, each in a network namespace of its own on one LAN, without a common
+group: each message gets one of two multicast addresses.
+
+Two gateways want the same address, and one gets the announcement of its group only later. The
+packets on the LAN are recorded, and tshark has to decode them. Needs root.
+"""
 
 import argparse
 import ctypes
@@ -27,7 +30,7 @@ def run(*words):
 
 
 class Station:
-    """A gateway in its namespace; its mail server is ours."""
+    """A gateway in its namespace, with a mail server in this process."""
 
     def __init__(self, number, folder, program):
         self.name = NAMES[number]
@@ -90,7 +93,7 @@ routes {{ pattern: "{self.name}.example" own: true }}\n"""
                             f"Subject: {number}\r\nMessage-ID: <{number}@t>\r\n\r\n{body}")
 
     def groups(self):
-        """Of the pool, those that its kernel is in."""
+        """Returns the addresses of the pool that its kernel has joined."""
         listed = pathlib.Path(f"/proc/{self.holder.pid}/net/igmp").read_text()
         return [a for a in POOL
                 if "%02X%02X%02X%02X" % tuple(reversed([int(n) for n in a.split(".")])) in listed]
@@ -115,7 +118,7 @@ routes {{ pattern: "{self.name}.example" own: true }}\n"""
 
 
 def releases(path):
-    """From how many there are Release_PDUs in the capture so far, the end of which may be cut."""
+    """Counts the senders of Release_PDUs in the capture so far, whose end may be cut off."""
     command = ["tshark", "-r", path, "-d", "udp.port==2751-2754,p_mul", "-Y", "p_mul.pdu_type == 7",
                "-T", "fields", "-e", "ip.src"]
     return len(set(subprocess.run(command, capture_output=True, text=True).stdout.split()))
@@ -144,13 +147,13 @@ def check_capture(path):
             sys.exit(f"PDUs of type {pdu} are from {rows}")
     if {row[1:] for row in seen.get(6, [])} != {("10.77.0.2", "2751")}:
         sys.exit(f"rejected: {seen.get(6)}")
-    # When alpha has a message for nobody else, delta may get it at its own address.
+    # If alpha has a message for delta alone, delta may get it at its own address.
     targets = {(source, group) for source in control for group in POOL}
     targets.add(("10.77.0.1", "10.77.0.4"))
     for pdu in (0, 2):
         if not seen.get(pdu) or not {row[:2] for row in seen[pdu]} <= targets:
             sys.exit(f"PDUs of type {pdu} went to {seen.get(pdu)}")
-    # Each transmitter was on an address of its own.
+    # Each transmitter used an address of its own.
     if {row[1] for row in seen[0] if row[0] == control[0]} & {
             row[1] for row in seen[0] if row[0] == control[1]}:
         sys.exit("both sent on one address")
@@ -183,14 +186,14 @@ def main():
             alpha, bravo, charlie, delta = stations
             alpha.start()
             charlie.start()
-            # delta does not hear of the group, so that the message keeps it.
+            # delta is off and gets no announcement of the group, so that the message keeps it.
             alpha.send(1, "charlie", "delta")
             until(lambda: charlie.sink.mails and alpha.delivered() == 1, *stations)
             taken = charlie.groups()
             if len(taken) != 1 or alpha.groups():
                 sys.exit(f"charlie is in {taken}, alpha in {alpha.groups()}")
-            # bravo has not heard of it, either, and may want the same. Which one is chance, and what
-            # it has heard since is forgotten with each restart.
+            # bravo got no announcement either, and may request the same address. The choice is
+            # random, and a restart clears what bravo has heard.
             bravo.start()
             for number in range(2, 40):
                 bravo.send(number, "alpha", "charlie")
@@ -201,7 +204,7 @@ def main():
                 bravo.start()
             else:
                 sys.exit("bravo has never wanted the address that alpha has")
-            # charlie may have left alpha's, too: it has its message.
+            # charlie may have left alpha's group as well, because it has its message.
             until(lambda: not alpha.groups() and set(charlie.groups()) <= set(taken), *stations)
             delta.start()
             until(lambda: delta.sink.mails and alpha.delivered() == 2, *stations)
@@ -210,7 +213,7 @@ def main():
             if (subjects(alpha) != sorted(wanted) or subjects(charlie) != sorted([b"1"] + wanted)
                     or subjects(delta) != [b"1"]):
                 sys.exit(f"{[subjects(station) for station in stations]}")
-            until(lambda: releases(capture) == 2, *stations)  # it is written with a delay
+            until(lambda: releases(capture) == 2, *stations)  # the capture is written with a delay
             recorder.terminate()
             recorder.wait()
             check_capture(capture)
