@@ -19,7 +19,7 @@ constexpr std::uint8_t to_number(EowType type) {
 }
 
 /// Returns the mode that a request of either type asks for.
-std::optional<modem::Mode> requested_mode(const Management::Message& message,
+std::optional<modem::Mode> requested_mode(const MessageExchange::Message& message,
                                           modem::Waveform in_use) {
   if (message.eow.type == to_number(EowType::drc_request)) {
     return mode_of(pdu::read_drc_request(message.eow), in_use);
@@ -76,7 +76,7 @@ Result<void> PeerControl::request_mode(const modem::Mode& mode) {
   if (!connected_) return Error{ErrorCode::link_down, "data rate change"};
   auto message = rate_.request(mode);
   if (!message) return message.error();
-  management_.send(std::move(*message), Management::Until::stopped);
+  management_.send(std::move(*message), MessageExchange::Until::stopped);
   return {};
 }
 
@@ -109,7 +109,7 @@ void PeerControl::on_advice_sent(const modem::Mode& mode) {
 // --- What was heard of the peer ------------------------------------------------------------------
 
 bool PeerControl::on_management(const pdu::Management& dpdu, std::optional<Instant> formed_at) {
-  const Management::Heard heard = management_.on_management(dpdu, formed_at);
+  const MessageExchange::Heard heard = management_.on_management(dpdu, formed_at);
   if (heard.message) {
     on_message(*heard.message, heard.acknowledged);
   } else if (heard.acknowledged) {
@@ -133,7 +133,7 @@ bool PeerControl::on_management(const pdu::Management& dpdu, std::optional<Insta
   return true;
 }
 
-void PeerControl::on_message(const Management::Message& message, bool acknowledged) {
+void PeerControl::on_message(const MessageExchange::Message& message, bool acknowledged) {
   const RateChange::Step before = rate_.step();
   auto answer = answer_to(message);
   if (!answer && rate_.step() != before) {
@@ -144,7 +144,8 @@ void PeerControl::on_message(const Management::Message& message, bool acknowledg
   say(std::move(answer));
 }
 
-std::optional<Management::Message> PeerControl::answer_to(const Management::Message& message) {
+std::optional<MessageExchange::Message> PeerControl::answer_to(
+    const MessageExchange::Message& message) {
   const pdu::Eow& eow = message.eow;
   const auto type = static_cast<EowType>(eow.type);
   if (type == EowType::frequency_request) {
@@ -170,7 +171,7 @@ std::optional<Management::Message> PeerControl::answer_to(const Management::Mess
   // that no other is held up.
   if (request && !connected_) {
     const auto reason = pdu::DrcReason::cannot_change_either;
-    return Management::Message{
+    return MessageExchange::Message{
         pdu::make_eow(EowType::drc_response, pdu::DrcResponse{pdu::DrcAnswer::refuse, reason})};
   }
   if (const auto mode = requested_mode(message, rate_.mode().waveform); request && mode) {
@@ -182,15 +183,15 @@ std::optional<Management::Message> PeerControl::answer_to(const Management::Mess
 
 // Without a connection a message is repeated only on demand, because the station may never be heard
 // again, and may ask under many addresses.
-void PeerControl::say(std::optional<Management::Message> message) {
-  using Until = Management::Until;
+void PeerControl::say(std::optional<MessageExchange::Message> message) {
+  using Until = MessageExchange::Until;
   if (message)
     management_.send(std::move(*message), connected_ ? Until::acknowledged : Until::sent);
 }
 
 void PeerControl::say_what_waits() {
   if (rate_.step() != RateChange::Step::idle || management_.outstanding()) return;
-  if (std::exchange(frequency_refused_, false)) say(Management::Message{frequency_refusal()});
+  if (std::exchange(frequency_refused_, false)) say(MessageExchange::Message{frequency_refusal()});
 }
 
 bool PeerControl::waits_for_nothing() const {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "s5066d/base/metrics.h"
-#include "s5066d/dts/management.h"
+#include "s5066d/dts/message_exchange.h"
 #include "s5066d/dts/rate_change.h"
 #include "s5066d/dts/service.h"
 
@@ -100,7 +100,7 @@ class PeerControl {
   bool has_work() const { return management_.has_work(); }
   bool answer_owed() const { return management_.answer_owed(); }
   bool fill(IntervalBudget& budget, BurstBuilder& burst);
-  /// See Management::on_keyed.
+  /// See MessageExchange::on_keyed.
   void on_keyed(Instant answered_from) { management_.on_keyed(answered_from); }
   /// True if the last fill waits for an answer that has not come meanwhile.
   bool wants_reply() const { return wants_reply_; }
@@ -126,11 +126,11 @@ class PeerControl {
 
  private:
   std::uint8_t own_capabilities() const;
-  void on_message(const Management::Message& message, bool acknowledged);
-  std::optional<Management::Message> answer_to(const Management::Message& message);
+  void on_message(const MessageExchange::Message& message, bool acknowledged);
+  std::optional<MessageExchange::Message> answer_to(const MessageExchange::Message& message);
   void say_what_waits();
   bool waits_for_nothing() const;
-  void say(std::optional<Management::Message> message);
+  void say(std::optional<MessageExchange::Message> message);
   void on_advisory(const pdu::DrcRequest& advice);
   void on_unrecognised(std::uint8_t type);
   void collect();
@@ -139,7 +139,7 @@ class PeerControl {
   Config config_;
   Counters& counters_;
   bool connected_ = false;
-  Management management_;
+  MessageExchange management_;
   RateChange rate_;
   modem::Mode told_mode_;  // mode of the last TransmitModeChanged
   std::optional<pdu::DrcRequest> advice_;

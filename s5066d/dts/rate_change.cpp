@@ -12,7 +12,7 @@ namespace {
 using pdu::DrcAnswer;
 using pdu::DrcReason;
 using pdu::EowType;
-using Message = Management::Message;
+using Message = MessageExchange::Message;
 
 Message response(DrcAnswer answer, DrcReason reason = DrcReason::none) {
   return {pdu::make_eow(EowType::drc_response, pdu::DrcResponse{answer, reason})};

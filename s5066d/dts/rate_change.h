@@ -1,8 +1,8 @@
 // The data rate change procedure with one peer (C.6.4, C.5.1, C.5.2, C.5.5), in both roles. The
 // master asks at which rate and interleaver it may transmit, and the slave accepts or refuses.
 // After the master's acknowledgement both change, the slave confirms, and the master acknowledges
-// the confirmation. RateChange only decides which message comes next; Management sends and repeats
-// it.
+// the confirmation. RateChange only decides which message comes next; MessageExchange sends and
+// repeats it.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 #include "modem/api/modes.h"
 #include "s5066d/base/result.h"
-#include "s5066d/dts/management.h"
+#include "s5066d/dts/message_exchange.h"
 #include "s5066d/pdu/eow.h"
 
 namespace s5066::dts {
@@ -59,13 +59,13 @@ class RateChange {
   /// Returns the request to send; only an answer ends it. Fails with `refused` while another change
   /// is under way or when the peer has no data rate change, and with `unsupported` when the peer
   /// cannot change what the request asks.
-  Result<Management::Message> request(const modem::Mode& mode);
+  Result<MessageExchange::Message> request(const modem::Mode& mode);
 
   /// Handles a new type 6 message; returns the answer to send, if there is one.
-  std::optional<Management::Message> on_message(const Management::Message& message);
+  std::optional<MessageExchange::Message> on_message(const MessageExchange::Message& message);
   /// Call when our message was acknowledged without a message in return. Returns the next message
   /// to send.
-  std::optional<Management::Message> on_acknowledged();
+  std::optional<MessageExchange::Message> on_acknowledged();
   /// Call for an acknowledgement without a message that arrives while none of our messages waits
   /// for one.
   void on_stray_ack();
@@ -85,11 +85,11 @@ class RateChange {
   bool take_closing() { return std::exchange(closing_, false); }
 
  private:
-  std::optional<Management::Message> on_request(const std::optional<modem::Mode>& mode,
-                                                pdu::DrcReason why_not, bool equal);
+  std::optional<MessageExchange::Message> on_request(const std::optional<modem::Mode>& mode,
+                                                     pdu::DrcReason why_not, bool equal);
   pdu::DrcResponse as_far_as_heard(const pdu::DrcResponse& response) const;
-  std::optional<Management::Message> on_response(const pdu::DrcResponse& response);
-  std::optional<Management::Message> on_answer(const pdu::DrcResponse& response);
+  std::optional<MessageExchange::Message> on_response(const pdu::DrcResponse& response);
+  std::optional<MessageExchange::Message> on_answer(const pdu::DrcResponse& response);
   void refused(pdu::DrcReason reason);
   void go(Step next);
   void change();

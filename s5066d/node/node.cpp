@@ -7,7 +7,7 @@
 #include "s5066d/base/deadline_table.h"
 #include "s5066d/base/overloaded.h"
 #include "s5066d/node/link_agreement.h"
-#include "s5066d/node/management.h"
+#include "s5066d/node/management_text.h"
 #include "sis/codec.h"
 
 namespace s5066 {

@@ -14,7 +14,7 @@
 #include <string_view>
 
 #include "s5066d/cas/cpdu.h"
-#include "s5066d/node/management.h"
+#include "s5066d/node/management_text.h"
 #include "tests/unit/node/pair.h"
 
 namespace s5066::test {

@@ -1,4 +1,4 @@
-#include "s5066d/node/management.h"
+#include "s5066d/node/management_text.h"
 
 #include <algorithm>
 #include <charconv>

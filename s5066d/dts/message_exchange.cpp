@@ -1,4 +1,4 @@
-#include "s5066d/dts/management.h"
+#include "s5066d/dts/message_exchange.h"
 
 #include <algorithm>
 #include <utility>
@@ -9,27 +9,27 @@ namespace {
 constexpr int kCopiesMax = 8;
 
 /// True for types 1, 2 and 7, which are steps of a change that both stations follow.
-bool is_of_rate_change(const Management::Message& message) {
+bool is_of_rate_change(const MessageExchange::Message& message) {
   const auto type = static_cast<pdu::EowType>(message.eow.type);
   return type == pdu::EowType::drc_request || type == pdu::EowType::drc_response ||
          type == pdu::EowType::hdr_request;
 }
 }  // namespace
 
-void Management::send(Message message, Until until) {
+void MessageExchange::send(Message message, Until until) {
   S5066_ASSERT(message.extension.size() <= pdu::kExtensionOctetsMax);
   out_ = Outgoing{.message = std::move(message), .frame_id = next_id_++, .until = until};
   out_filled_ = false;  // the message on the air is another one
 }
 
-bool Management::outstanding() const {
+bool MessageExchange::outstanding() const {
   return out_.has_value() && (out_->until != Until::sent || out_->due);
 }
 
 // STANDARD: which ID an acknowledgement without a message carries is not said, and some stations
 // repeat ours. Such an ID is therefore ignored: it numbers no message that could be new.
-Management::Heard Management::on_management(const pdu::Management& dpdu,
-                                            std::optional<Instant> formed_at) {
+MessageExchange::Heard MessageExchange::on_management(const pdu::Management& dpdu,
+                                                      std::optional<Instant> formed_at) {
   Heard heard;
   bool fresh_ack = dpdu.ack;
   if (dpdu.valid) {
@@ -57,12 +57,12 @@ Management::Heard Management::on_management(const pdu::Management& dpdu,
 
 // In full duplex the answer may come while our transmission still goes on, and an answer to the
 // message before may come after its end.
-bool Management::may_be_answered(std::optional<Instant> formed_at) const {
+bool MessageExchange::may_be_answered(std::optional<Instant> formed_at) const {
   if (!out_) return false;
   return formed_at ? out_->answered_from && *out_->answered_from <= *formed_at : out_->sent;
 }
 
-bool Management::fill(const pdu::Common& common, IntervalBudget& budget, BurstBuilder& burst) {
+bool MessageExchange::fill(const pdu::Common& common, IntervalBudget& budget, BurstBuilder& burst) {
   ack_filled_ = out_filled_ = false;
   if (!has_work()) return false;
   pdu::Management dpdu{.common = common};
@@ -97,11 +97,11 @@ bool Management::fill(const pdu::Common& common, IntervalBudget& budget, BurstBu
   return true;
 }
 
-void Management::on_keyed(Instant answered_from) {
+void MessageExchange::on_keyed(Instant answered_from) {
   if (out_filled_ && out_ && !out_->answered_from) out_->answered_from = answered_from;
 }
 
-void Management::on_transmitted(bool sent) {
+void MessageExchange::on_transmitted(bool sent) {
   if (!sent && out_filled_ && out_ && !out_->sent) out_->answered_from.reset();
   if (sent && out_filled_ && out_) out_->sent = true;
   if (!sent && out_filled_) make_due();
@@ -110,7 +110,7 @@ void Management::on_transmitted(bool sent) {
   ack_filled_ = out_filled_ = false;
 }
 
-void Management::make_due() {
+void MessageExchange::make_due() {
   if (out_) out_->due = true;
 }
 

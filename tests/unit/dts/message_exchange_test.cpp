@@ -1,5 +1,5 @@
 // The type 6 handshake (C.3.9) and the answers to engineering order wire messages (C.5).
-#include "s5066d/dts/management.h"
+#include "s5066d/dts/message_exchange.h"
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ std::vector<pdu::Dpdu> burst_of(auto fill) {
 }
 
 /// The one D_PDU of which all of a transmission are copies.
-pdu::Management sent_by(Management& management) {
+pdu::Management sent_by(MessageExchange& management) {
   const auto dpdus =
       burst_of([&](auto& budget, auto& burst) { EXPECT_TRUE(management.fill({}, budget, burst)); });
   management.on_transmitted(true);
@@ -38,7 +38,7 @@ const pdu::Eow kOther = pdu::make_capability(0xAA);
 // C.3.9(4),(6),(7),(16),(18)-(20)
 // C.3.9(26), C.3.9(27)
 TEST(Management, each_message_has_the_next_id_from_0_and_is_repeated_until_acknowledged) {
-  Management ours;
+  MessageExchange ours;
   ours.send({kSome});
   const auto first = sent_by(ours);
   EXPECT_EQ(first, frame(true, false, 0, kSome));
@@ -53,7 +53,7 @@ TEST(Management, each_message_has_the_next_id_from_0_and_is_repeated_until_ackno
 }
 
 TEST(Management, ids_count_on_from_255_at_0) {
-  Management ours;
+  MessageExchange ours;
   for (int i = 0; i < 257; ++i) {
     ours.send({kSome});
     EXPECT_EQ(sent_by(ours).frame_id, i % 256);
@@ -64,10 +64,10 @@ TEST(Management, ids_count_on_from_255_at_0) {
 // C.3.9(2),(8),(11)-(15),(17),(21)-(25)
 // C.3.9(1)(2)
 TEST(Management, a_message_is_new_once_whatever_its_id_and_each_copy_is_acknowledged) {
-  Management theirs;
+  MessageExchange theirs;
   for (const std::uint8_t id : {std::uint8_t{0}, std::uint8_t{255}, std::uint8_t{7}}) {
     const auto heard = theirs.on_management(frame(true, false, id, kSome));
-    EXPECT_EQ(heard.message, (Management::Message{kSome}));
+    EXPECT_EQ(heard.message, (MessageExchange::Message{kSome}));
     const auto answer = sent_by(theirs);
     EXPECT_TRUE(answer.ack && !answer.valid);
     const auto again = theirs.on_management(frame(true, false, id, kSome));
@@ -79,14 +79,14 @@ TEST(Management, a_message_is_new_once_whatever_its_id_and_each_copy_is_acknowle
 
 // C.3.9(21)-(25): the peer has begun anew, and counts from 0 again.
 TEST(Management, another_message_is_new_with_the_id_of_the_last_too) {
-  Management theirs;
+  MessageExchange theirs;
   EXPECT_TRUE(theirs.on_management(frame(true, false, 0, kSome)).message);
   EXPECT_EQ(theirs.on_management(frame(true, false, 0, kOther)).message,
-            (Management::Message{kOther}));
+            (MessageExchange::Message{kOther}));
   EXPECT_TRUE(theirs.on_management(frame(true, false, 0, kOther)).repeated);
   pdu::Management extended = frame(true, false, 0, kOther);
   extended.extension = {1};
-  EXPECT_EQ(theirs.on_management(extended).message, (Management::Message{kOther, {1}}));
+  EXPECT_EQ(theirs.on_management(extended).message, (MessageExchange::Message{kOther, {1}}));
   const pdu::Eow step{.type = 1, .contents = 0};  // drc_request
   EXPECT_TRUE(theirs.on_management(frame(true, false, 0, step)).repeated);
   EXPECT_TRUE(theirs.on_management(extended).repeated);
@@ -94,7 +94,7 @@ TEST(Management, another_message_is_new_with_the_id_of_the_last_too) {
 
 // C.3.9(8): nothing but an acknowledgement may say that it has no message.
 TEST(Management, a_frame_that_neither_tells_nor_acknowledges_changes_nothing) {
-  Management ours;
+  MessageExchange ours;
   ours.send({kSome});
   sent_by(ours);
   const auto heard = ours.on_management(frame(false, false, 3, kOther));
@@ -103,7 +103,7 @@ TEST(Management, a_frame_that_neither_tells_nor_acknowledges_changes_nothing) {
 }
 
 TEST(Management, the_id_of_a_bare_acknowledgement_hides_no_later_message) {
-  Management ours;
+  MessageExchange ours;
   ours.send({kSome});
   sent_by(ours);
   ours.on_management(frame(false, true, 4));
@@ -111,9 +111,9 @@ TEST(Management, the_id_of_a_bare_acknowledgement_hides_no_later_message) {
 }
 
 TEST(Management, an_answer_carries_the_acknowledgement_and_its_copies_acknowledge_once) {
-  Management ours;
-  Management theirs;
-  ours.send({kSome}, Management::Until::stopped);
+  MessageExchange ours;
+  MessageExchange theirs;
+  ours.send({kSome}, MessageExchange::Until::stopped);
   const auto asked = sent_by(ours);
   theirs.on_management(asked);
   theirs.send({kOther});
@@ -128,8 +128,8 @@ TEST(Management, an_answer_carries_the_acknowledgement_and_its_copies_acknowledg
 }
 
 TEST(Management, what_asks_for_an_answer_is_not_ended_by_an_acknowledgement) {
-  Management ours;
-  ours.send({kSome}, Management::Until::stopped);
+  MessageExchange ours;
+  ours.send({kSome}, MessageExchange::Until::stopped);
   sent_by(ours);
   EXPECT_FALSE(ours.on_management(frame(false, true, 0)).acknowledged);
   EXPECT_TRUE(ours.acknowledged_only());
@@ -140,9 +140,9 @@ TEST(Management, what_asks_for_an_answer_is_not_ended_by_an_acknowledgement) {
 }
 
 TEST(Management, what_waits_for_nothing_is_repeated_only_with_what_it_answers) {
-  Management ours;
+  MessageExchange ours;
   ours.on_management(frame(true, false, 7, kSome));
-  ours.send({kOther}, Management::Until::sent);
+  ours.send({kOther}, MessageExchange::Until::sent);
   const auto answer = sent_by(ours);
   EXPECT_EQ(answer, frame(true, true, 0, kOther));
   EXPECT_FALSE(ours.outstanding() || ours.has_work());
@@ -158,7 +158,7 @@ TEST(Management, what_waits_for_nothing_is_repeated_only_with_what_it_answers) {
 TEST(Management, in_full_duplex_an_answer_counts_by_when_it_was_formed) {
   const auto t = [](int seconds) { return Instant(std::chrono::seconds(seconds)); };
   for (const bool ended : {false, true}) {
-    Management ours;
+    MessageExchange ours;
     ours.send({kSome});
     EXPECT_FALSE(ours.on_management(frame(false, true, 0), t(9)).acknowledged);
     burst_of([&](auto& budget, auto& burst) { ours.fill({}, budget, burst); });
@@ -171,7 +171,7 @@ TEST(Management, in_full_duplex_an_answer_counts_by_when_it_was_formed) {
 }
 
 TEST(Management, nothing_that_was_not_sent_is_acknowledged) {
-  Management ours;
+  MessageExchange ours;
   ours.send({kSome});
   EXPECT_FALSE(ours.on_management(frame(false, true, 0)).acknowledged);
   burst_of([&](auto& budget, auto& burst) { ours.fill({}, budget, burst); });
@@ -184,7 +184,7 @@ TEST(Management, nothing_that_was_not_sent_is_acknowledged) {
 // C.6.4.2(15)-(17)
 TEST(Management, copies_fill_the_interleaver_block_and_no_more) {
   const auto copies = [](const modem::Mode& mode) {
-    Management ours;
+    MessageExchange ours;
     ours.send({kSome});
     IntervalBudget budget(mode, 60s);
     BurstBuilder burst;

@@ -10,7 +10,7 @@
 
 namespace s5066::dts {
 
-class Management {
+class MessageExchange {
  public:
   struct Message {
     pdu::Eow eow;
