@@ -148,8 +148,7 @@ Result<bool> CableHub::wait_for_sockets(std::optional<Duration> until) {
   return false;
 }
 
-// --- Strangers
-// ------------------------------------------------------------------------------------
+// --- Connections before their hello --------------------------------------------------------------
 
 void CableHub::accept_strangers() {
   for (;;) {

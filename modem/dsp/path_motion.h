@@ -22,16 +22,17 @@ double moved_by_row(std::span<const float> rows, std::size_t width, double whole
 /// samples, and says how fast to read the samples of the next block.
 class PaceLoop {
  public:
-  /// Clocks that differ by more are not followed.
+  /// Largest difference of the clocks that is tracked.
   static constexpr double kDriftMax = 500e-6;
 
   PaceLoop(double block_samples, double block_seconds);
 
-  /// The clocks are known to differ by this part, from the preamble.
+  /// Starts with the relative difference of the clocks that the preamble showed.
   void start(double drift) { pace_ = drift_ = drift; }
-  /// Where the paths were, on average over a block that was read at `pace()`.
+  /// Takes the mean position of the paths over a block that was read at `pace()`; nothing if the
+  /// block showed none.
   void add_block(std::optional<double> moved);
-  /// By which part the samples of the next block are further apart than nominal.
+  /// Returns how much the spacing of the next block's samples exceeds the nominal one, as a share.
   double pace() const { return pace_; }
   double drift() const { return drift_; }
 

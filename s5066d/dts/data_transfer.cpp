@@ -1013,7 +1013,7 @@ void DataTransfer::collect(PeerControl& control) {
     }
     if (const auto* advised = std::get_if<DataRateAdvised>(&*event)) {
       trace_mode(TraceKind::mode_advised, advised->mode);
-      // With adaptation heed_advice() handles it.
+      // If adaptation is on, heed_advice() handles the advice.
       if (!config_.adaptation) record.adaptation.follow(now_, control, *advised);
     }
   }

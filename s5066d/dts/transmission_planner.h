@@ -21,7 +21,7 @@ struct WaitingWork {
   std::optional<Address> expedited_audience;  // destination of the type 8 that goes next
 };
 
-/// Whom one transmission serves; at most one of `control` and `connection` is set.
+/// The peers that one transmission serves; at most one of `control` and `connection` is set.
 struct TransmissionPlan {
   std::optional<Address> control;
   std::optional<Address> connection;

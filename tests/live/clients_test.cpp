@@ -134,7 +134,7 @@ Bytes request_to_itself(SapId sap, std::size_t octets) {
 TEST(LiveClients, one_that_never_reads_is_ended_and_takes_nothing_from_an_honest_one) {
   constexpr std::size_t kUnreadMax = 256 * 1024;
   Pair pair;
-  // The node's clock stands still while the other station is missing, so the rate limits are off.
+  // The node's clock stops while the other station is missing, so the rate limits are off.
   pair.configure_sis("alpha",
                      "limits { primitives_per_second_max: 0 octets_per_second_max: 0 "
                      "unread_octets_max: " +

@@ -100,7 +100,7 @@ TEST(Adaptation, third_stations_share_a_frequency_on_which_rates_change) {
   }
 }
 
-// --- Modes that nobody notices -------------------------------------------------------------------
+// --- Modes that no receiver decodes --------------------------------------------------------------
 
 struct Kind {
   const char* name;
