@@ -18,10 +18,6 @@ bool is_name_character(char c) {
          std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-std::size_t line_at(std::string_view text, std::size_t at) {
-  return 1 + static_cast<std::size_t>(std::count(text.begin(), text.begin() + at, '\n'));
-}
-
 struct Range {
   std::size_t begin = 0;
   std::size_t end = 0;

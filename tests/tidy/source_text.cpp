@@ -36,16 +36,16 @@ void read_folder(const fs::path& root, const fs::path& folder, std::vector<Sourc
   }
 }
 
-/// Blanks all characters of C++ text that are not code.
+/// Blanks all characters of C++ text that are not code, and notes where they are.
 class CodeFilter {
  public:
-  explicit CodeFilter(std::string_view text) : text_(text), out_(text) {}
-
-  std::string run() {
+  explicit CodeFilter(std::string_view text) : text_(text), out_(text) {
     while (at_ < text_.size()) {
+      const std::size_t begin = at_;
+      const bool comment = starts("//") || starts("/*");
       if (starts("//")) {
         blank_to(text_.find('\n', at_));
-      } else if (starts("/*")) {
+      } else if (comment) {
         blank_past("*/", 2);
       } else if (starts("R\"") && !in_word()) {
         blank_raw_string();
@@ -53,10 +53,14 @@ class CodeFilter {
         blank_literal(text_[at_]);
       } else {
         ++at_;
+        continue;
       }
+      prose_.push_back({begin, at_, !comment});
     }
-    return std::move(out_);
   }
+
+  std::string take_code() { return std::move(out_); }
+  std::vector<Prose> take_prose() { return std::move(prose_); }
 
  private:
   bool starts(std::string_view prefix) const { return text_.substr(at_).starts_with(prefix); }
@@ -90,6 +94,7 @@ class CodeFilter {
 
   std::string_view text_;
   std::string out_;
+  std::vector<Prose> prose_;
   std::size_t at_ = 0;
 };
 
@@ -124,7 +129,16 @@ std::vector<std::string> read_top_level(const std::string& root) {
 }
 
 std::string code_only(std::string_view text) {
-  return CodeFilter(text).run();
+  return CodeFilter(text).take_code();
+}
+
+std::vector<Prose> prose_of(std::string_view text) {
+  return CodeFilter(text).take_prose();
+}
+
+std::size_t line_at(std::string_view text, std::size_t at) {
+  const auto before = text.substr(0, at);
+  return 1 + static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n'));
 }
 
 std::vector<Include> includes_of(std::string_view text) {

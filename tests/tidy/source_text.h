@@ -28,6 +28,18 @@ std::vector<std::string> read_top_level(const std::string& root);
 std::string code_only(std::string_view text);
 std::vector<Include> includes_of(std::string_view text);
 
+/// A comment or a literal in C++ text, its delimiters included.
+struct Prose {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  bool literal = false;
+};
+/// Returns the comments and literals of C++ text in their order. Each // starts a comment of its
+/// own.
+std::vector<Prose> prose_of(std::string_view text);
+/// Returns the number of the line, from 1 on, that contains a position.
+std::size_t line_at(std::string_view text, std::size_t at);
+
 bool ends_with_any(std::string_view text, std::initializer_list<std::string_view> endings);
 bool is_cpp(std::string_view path);
 
