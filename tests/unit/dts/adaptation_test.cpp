@@ -1,4 +1,4 @@
-// Stations whose rates follow what they measure (C.6.4.2).
+// In these tests the rates of stations follow their measurements (C.6.4.2).
 #include <cmath>
 
 #include "tests/unit/dts/advised_station.h"
@@ -29,7 +29,7 @@ TEST(Adaptation, a_peer_that_offers_nothing_is_asked_by_the_procedure) {
   DtsWorld world(2, {}, 1, adapting(), 1);
   world.connect(0, 1);
   for (std::uint64_t i = 0; i < 80; ++i) world.send(0, 1, i, pattern(2000, i));
-  world.run_for(20min);  // in steps, of which the first only shows that the peer asks
+  world.run_for(20min);  // in steps; the first one only shows that the peer asks
   EXPECT_GE(world[0].dts->mode_to(DtsWorld::address(1)).rate_bps, 4800u);
   EXPECT_GT(world[0].dpdus_sent[kManagement], 0u);
   EXPECT_EQ(world[1].received.size(), 80u);
@@ -45,7 +45,7 @@ TEST(Adaptation, a_peer_without_data_rate_change_is_served_as_the_link_began) {
   world.run_for(1h);
   EXPECT_EQ(world[0].dts->mode_to(DtsWorld::address(1)), kSlow);
   EXPECT_EQ(world[1].received.size(), 40u);
-  EXPECT_LE(world[0].dpdus_sent[kManagement], 20u);  // it is not asked for ever
+  EXPECT_LE(world[0].dpdus_sent[kManagement], 20u);  // the station stops asking
 }
 
 TEST(Adaptation, the_limits_hold_for_what_is_sent_and_for_what_is_asked) {
@@ -59,7 +59,8 @@ TEST(Adaptation, the_limits_hold_for_what_is_sent_and_for_what_is_asked) {
   EXPECT_LE(world[1].dts->mode_to(DtsWorld::address(0)).rate_bps, 1200u);
 }
 
-// Goal:   a channel that nothing comes through makes the sender slow, and its return fast again.
+// Goal:   a sender becomes slow while nothing comes through the channel, and fast again when the
+//         channel returns.
 TEST(Adaptation, a_missing_answer_makes_a_sender_slower_and_the_next_one_fast_again) {
   Config config = adapting();
   config.replies_missed_max = 1000;
@@ -80,10 +81,10 @@ TEST(Adaptation, a_missing_answer_makes_a_sender_slower_and_the_next_one_fast_ag
   expect_clean_air(world);
 }
 
-// Goal:   a turn that begins as an answer is found missing knows of it already: it goes slower, or
-//         not at all where the link was lost by it.
+// Goal:   a turn that begins at the moment when an answer is found missing already counts that
+//         miss. It goes slower, or not at all if the miss lost the link.
 // Method: the peer has the higher address, so that our slot is the first one after a missing
-// answer.
+//         answer.
 TEST(Adaptation, a_turn_that_begins_with_a_missing_answer_is_one_after_it) {
   constexpr Address kHigher{9};
   for (const unsigned misses_max : {1u, 8u}) {
@@ -100,8 +101,9 @@ TEST(Adaptation, a_turn_that_begins_with_a_missing_answer_is_one_after_it) {
   }
 }
 
-// Goal:   whatever is lost, the two never end where they cannot hear each other.
-// Method: many seeds with heavy losses and missed transmissions, by both ways of changing.
+// Goal:   whatever is lost, the two stations never end in modes in which they cannot hear each
+//         other.
+// Method: many seeds with heavy losses and missed transmissions, for both ways of changing.
 TEST(Adaptation, under_heavy_loss_all_arrives) {
   for (const std::size_t plain : {0u, 1u}) {
     for (std::uint64_t seed = 1; seed <= 60; ++seed) {
@@ -150,9 +152,9 @@ TEST(Adaptation, the_most_robust_mode_is_taken_where_it_is_advised_and_kept_in_s
   }
 }
 
-// Goal:   a transmission is never longer than it may be, whatever its frames were cut for.
-// Method: frames are cut at 9600 bit/s and then have to go at the slowest rate there is, while one
-//         link has work and while two have.
+// Goal:   a transmission is never longer than its limit, whatever mode its frames were cut for.
+// Method: frames are cut at 9600 bit/s and then have to go at the slowest rate, while one link has
+//         work and while two have.
 TEST(Adaptation, a_limit_of_transmissions_holds_at_every_rate) {
   for (const bool second : {false, true}) {
     Config config = adapting();
@@ -192,7 +194,8 @@ TEST(Adaptation, a_limit_of_transmissions_holds_at_every_rate) {
   }
 }
 
-// C.6.1: in MANAGEMENT nothing else is taken, so a request begins behind what drew it.
+// C.6.1: the state MANAGEMENT takes nothing else, so a request begins after the answer that caused
+// it.
 TEST(Adaptation, the_answer_that_brings_advice_is_taken_before_the_change_begins) {
   Config config = adapting();
   config.address = kUs;
@@ -218,7 +221,7 @@ TEST(Adaptation, a_mode_that_was_refused_is_not_asked_for_while_the_advice_is_th
   Config config = adapting();
   config.address = kUs;
   config.offer_extensions = false;
-  config.adaptation->rate_max_bps = 600;  // so what we ask for is not what was advised
+  config.adaptation->rate_max_bps = 600;  // our request then differs from the advice
   test::LoneStation station(config);
   station.made(kPeer);
   const auto advice = advising(kPeer, kUs, {.rate_bps = 1200, .interleaver = Interleaver::short_});
@@ -237,7 +240,7 @@ TEST(Adaptation, a_mode_that_was_refused_is_not_asked_for_while_the_advice_is_th
       pdu::DrcResponse{pdu::DrcAnswer::refuse, pdu::DrcReason::not_consistent_with_conditions});
   station.hear({refusal});
   station.run_for(3s);
-  EXPECT_GT(asked(), 0);  // we take it back
+  EXPECT_GT(asked(), 0);  // we withdraw the request
   station.hear({pdu::Management{.common = {.eot_half_s = 1, .destination = kUs, .source = kPeer},
                                 .ack = true}});
   for (int i = 0; i < 3; ++i) {
@@ -248,7 +251,8 @@ TEST(Adaptation, a_mode_that_was_refused_is_not_asked_for_while_the_advice_is_th
   EXPECT_TRUE(station.dts().link_status(kPeer).has_value());
 }
 
-// Whoever adapts advises every peer. One that only follows must not be led where nobody hears it.
+// A station that adapts advises every peer. A peer that only follows must not be led to a mode in
+// which nobody hears it.
 TEST(Adaptation, a_station_that_only_follows_advice_goes_back_when_it_is_not_answered) {
   Config config{.address = kUs, .mode = kSlow};
   config.replies_missed_max = 1000;
@@ -264,12 +268,12 @@ TEST(Adaptation, a_station_that_only_follows_advice_goes_back_when_it_is_not_ans
   EXPECT_EQ(modes[2].rate_bps, 2400u);
   EXPECT_EQ(modes[3], kSlow);
   EXPECT_EQ(modes.back(), kSlow);
-  // The same advice again says that it hears us.
+  // The same advice a second time shows that the peer hears us.
   station.hear({advising(kPeer, kUs, {.rate_bps = 2400, .interleaver = Interleaver::short_})});
   EXPECT_EQ(station.dts().mode_to(kPeer).rate_bps, 2400u);
 }
 
-/// We follow advice; nothing is answered but what the test says.
+/// Makes a station that follows advice. Only the test answers it.
 test::LoneStation that_follows() {
   Config config{.address = kUs, .mode = kSlow};
   config.replies_missed_max = 1000;
@@ -281,7 +285,7 @@ test::LoneStation that_follows() {
 constexpr modem::Mode kFast{.rate_bps = 2400, .interleaver = Interleaver::short_};
 constexpr modem::Mode kMiddle{.rate_bps = 1200, .interleaver = Interleaver::short_};
 
-/// The peer advises that, and answers nothing until we have gone back.
+/// The peer advises `mode` and then answers nothing until we have gone back to kSlow.
 void advise_in_vain(test::LoneStation& station, const modem::Mode& mode, std::uint8_t lwe = 0) {
   station.hear({advising(kPeer, kUs, mode, lwe)});
   ASSERT_EQ(station.dts().mode_to(kPeer), mode);
@@ -289,20 +293,20 @@ void advise_in_vain(test::LoneStation& station, const modem::Mode& mode, std::ui
   ASSERT_EQ(station.dts().mode_to(kPeer), kSlow);
 }
 
-// Goal:   that another mode fails as well is no reason to try the first one again.
+// Goal:   the failure of another mode is no reason to try the first one again.
 TEST(Adaptation, each_mode_that_was_not_answered_waits_by_itself) {
   auto station = that_follows();
   station.request({.id = {1}, .destination = kPeer, .cpdu = pattern(100, 1)});
   advise_in_vain(station, kFast);
-  advise_in_vain(station, kFast);  // from now on it waits
+  advise_in_vain(station, kFast);  // from now on this mode waits
   station.hear({advising(kPeer, kUs, kMiddle)});
   station.run_for(2min);
   station.hear({advising(kPeer, kUs, kFast)});
   EXPECT_NE(station.dts().mode_to(kPeer), kFast);
 }
 
-// Goal:   an answer in a mode, or in a less robust one, ends what was held against it, and so does
-//         time.
+// Goal:   an answer in a mode, or in a less robust one, ends the wait of that mode. Time ends it,
+//         too.
 TEST(Adaptation, what_was_not_answered_is_forgotten) {
   for (const bool answered : {true, false}) {
     auto station = that_follows();
@@ -325,7 +329,8 @@ TEST(Adaptation, what_was_not_answered_is_forgotten) {
   }
 }
 
-// Goal:   what was answered on the connection is not held against a mode when it is not any more.
+// Goal:   a mode that was answered earlier on the connection does not wait when it is no longer
+//         answered.
 TEST(Adaptation, a_mode_that_was_answered_before_is_not_left_alone) {
   auto station = that_follows();
   station.hear({advising(kPeer, kUs, kMiddle)});
@@ -333,7 +338,7 @@ TEST(Adaptation, a_mode_that_was_answered_before_is_not_left_alone) {
     station.request({.id = {i}, .destination = kPeer, .cpdu = pattern(100, i)});
     while (!station.dts().transmitting()) station.run_for(100ms);
     while (station.dts().transmitting()) station.run_for(100ms);
-    // The first in that mode, the second in another.
+    // The first answer comes in that mode, the second in another.
     station.hear({advising(kPeer, kUs, i == 1 ? kSlowLong : kMiddle, i)});
   }
   station.request({.id = {3}, .destination = kPeer, .cpdu = pattern(100, 3)});
@@ -344,7 +349,7 @@ TEST(Adaptation, a_mode_that_was_answered_before_is_not_left_alone) {
   EXPECT_EQ(station.dts().mode_to(kPeer), kMiddle);
 }
 
-// What is told costs nothing: the first header of each transmission of the connection has it.
+// Advice costs nothing: it is in the first header of each transmission of the connection.
 TEST(Adaptation, advice_goes_with_data_only_to_those_who_look_there) {
   for (const bool adapts : {true, false}) {
     Config config = adapting();
@@ -368,7 +373,8 @@ TEST(Adaptation, advice_goes_with_data_only_to_those_who_look_there) {
 
 // --- Peers that offer nothing beyond the standard ------------------------------------------------
 
-// C.6.4.2: who is advised may change without a word, and then has no way back.
+// C.6.4.2: a station that gets advice may change without an announcement, and then it has no way
+// back.
 TEST(Adaptation, a_peer_of_edition_3_is_told_what_it_may_just_follow_until_it_asks) {
   auto station = with_plain_peer();
   std::uint8_t number = 0;
@@ -385,11 +391,11 @@ TEST(Adaptation, a_peer_of_edition_3_is_told_what_it_may_just_follow_until_it_as
   const auto wish = advised_after_data(station, number);
   ASSERT_TRUE(wish.has_value());
   EXPECT_GT(wish->rate_bps, 300u);
-  EXPECT_LE(wish->rate_bps, 1200u);  // four times what was heard
+  EXPECT_LE(wish->rate_bps, 1200u);  // four times the rate that was heard
 }
 
-// Goal:   a peer that begins need not wait for a second answer to know both.
-// Method: the first data of the connection comes; its sender offers all that we do.
+// Goal:   a peer that begins learns our offer and its rate from one answer.
+// Method: the first data of the connection comes, and its sender offers all that we do.
 TEST(Adaptation, the_first_answer_says_what_we_offer_and_how_fast_the_peer_may_be) {
   auto station = with_plain_peer();
   pdu::Data first = data_from(kPeer, 0);
@@ -408,8 +414,9 @@ TEST(Adaptation, the_first_answer_says_what_we_offer_and_how_fast_the_peer_may_b
   EXPECT_TRUE(advised_too);
 }
 
-// Goal:   a modem that tells no number for a ratio does no harm, nor is it taken for a bad channel.
-// Method: one reception of nothing else among good ones; what is advised stays what it was.
+// Goal:   a modem that gives a ratio which is not a number does no harm. That is not taken for a
+//         bad channel.
+// Method: one reception has only such ratios, among good ones. The advice must stay as it was.
 TEST(Adaptation, a_ratio_that_is_no_number_counts_for_nothing) {
   for (const float ratio : {std::nanf(""), INFINITY, -INFINITY}) {
     auto station = with_adapting_peer(adapting());
@@ -425,7 +432,7 @@ TEST(Adaptation, a_ratio_that_is_no_number_counts_for_nothing) {
   }
 }
 
-// Goal:   what is advised wrongly costs seconds, at 300 bit/s as well.
+// Goal:   wrong advice costs only seconds, also at 300 bit/s.
 TEST(Adaptation, a_link_begins_with_a_short_transmission_at_any_rate) {
   DtsWorld world(2, {}, 1, adapting());
   world.connect(0, 1);
@@ -436,8 +443,9 @@ TEST(Adaptation, a_link_begins_with_a_short_transmission_at_any_rate) {
   EXPECT_LE(world.now() - begin, 16s);
 }
 
-// Goal:   an acknowledgement that is always owed takes the short transmissions of nobody's data.
-// Method: both have much to say, to a peer that takes only segments of one length.
+// Goal:   an acknowledgement that is always owed does not use up the short transmissions that data
+//         needs.
+// Method: both stations have much to send, and the peer takes only segments of one length.
 TEST(Adaptation, who_is_sent_to_all_the_time_gets_its_own_data_off_at_low_rates) {
   for (const std::uint32_t rate : {75u, 150u}) {
     Config config = adapting();
@@ -465,8 +473,8 @@ TEST(Adaptation, a_peer_of_edition_3_that_follows_without_asking_is_told_to_go_b
   for (int i = 0; i < 3; ++i) EXPECT_EQ(advised_after_data(station, number), kSlow);
 }
 
-// Goal:   a peer that follows without asking is not sent back to what we cannot hear.
-// Method: the channel is bad from the beginning, and we wish for something slower.
+// Goal:   a peer that follows without asking is not sent back to a mode that we cannot hear.
+// Method: the channel is bad from the beginning, and we want a slower mode.
 TEST(Adaptation, a_peer_of_edition_3_is_never_told_a_mode_less_robust_than_we_wish) {
   auto station = with_plain_peer();
   std::uint8_t number = 0;
@@ -475,13 +483,13 @@ TEST(Adaptation, a_peer_of_edition_3_is_never_told_a_mode_less_robust_than_we_wi
   std::optional<modem::Mode> told;
   for (int i = 0; i < 8; ++i) {
     station.set_heard(told.value_or(kSlowLong), -8);
-    for (int k = 0; k < 3; ++k) station.hear(Bytes(2000, 0x55));  // nothing of it can be read
+    for (int k = 0; k < 3; ++k) station.hear(Bytes(2000, 0x55));  // no octet of it can be read
     told = advised_after_data(station, number);
     ASSERT_TRUE(told.has_value());
     EXPECT_FALSE(less_robust(*told, kSlowLong)) << i << " " << told->rate_bps;
   }
   EXPECT_LT(told->rate_bps, 300u);
-  for (int i = 0; i < 12; ++i) {  // the way back ends where it began
+  for (int i = 0; i < 12; ++i) {  // the way back ends in the mode where it began
     station.set_heard(*told, 30);
     told = advised_after_data(station, number);
     ASSERT_TRUE(told.has_value());
@@ -490,7 +498,7 @@ TEST(Adaptation, a_peer_of_edition_3_is_never_told_a_mode_less_robust_than_we_wi
   EXPECT_EQ(told, kSlow);
 }
 
-// What was learnt of a peer at one rate is not told at another.
+// Knowledge about a peer at one rate is not used for advice at another.
 TEST(Adaptation, what_a_peer_of_edition_3_is_told_goes_by_the_rate_it_has) {
   constexpr modem::Mode kFaster{.rate_bps = 600, .interleaver = Interleaver::short_};
   constexpr modem::Mode kFasterLong{.rate_bps = 600, .interleaver = Interleaver::long_};
@@ -509,7 +517,7 @@ TEST(Adaptation, what_a_peer_of_edition_3_is_told_goes_by_the_rate_it_has) {
   }
 }
 
-// It goes back by itself where it is not answered.
+// The peer goes back by itself if it is not answered.
 TEST(Adaptation, a_station_of_ours_that_does_not_adapt_is_told_what_we_wish) {
   auto station = with_plain_peer();
   pdu::AckOnly ack{{.eot_half_s = 1, .destination = kUs, .source = kPeer}, {}};
@@ -523,8 +531,8 @@ TEST(Adaptation, a_station_of_ours_that_does_not_adapt_is_told_what_we_wish) {
   EXPECT_GT(wish->rate_bps, 300u);
 }
 
-// Goal:   an answer in the mode that was advised is not missing while its preamble lasts.
-// Method: the peer is told the long interleaver, while we wish for a short one.
+// Goal:   an answer in the advised mode does not count as missing while its preamble lasts.
+// Method: the peer is told the long interleaver, while we want a short one.
 TEST(Adaptation, the_answer_is_awaited_with_the_preamble_of_what_the_peer_is_told) {
   auto station = with_plain_peer();
   std::uint8_t number = 0;

@@ -5,8 +5,8 @@
 namespace s5066::dts {
 namespace {
 
-// Goal:   a type 6 for something that it was not told does not show that a peer asks.
-// Method: its operator asks for another rate, before anything was advised and after.
+// Goal:   a type 6 for a mode that the peer was not told does not show that the peer asks.
+// Method: the peer's operator asks for another rate, before any advice was given and after it.
 TEST(Adaptation, a_request_that_nobody_advised_does_not_make_a_peer_one_that_asks) {
   const auto ask = [](test::LoneStation& station, const modem::Mode& mode) {
     const pdu::Common common{.eot_half_s = 1, .destination = kUs, .source = kPeer};
@@ -20,11 +20,11 @@ TEST(Adaptation, a_request_that_nobody_advised_does_not_make_a_peer_one_that_ask
   };
   auto station = with_plain_peer();
   std::uint8_t number = 0;
-  ask(station, kSlowLong);  // which it was not told yet
+  ask(station, kSlowLong);  // the peer was not told this mode yet
   for (int i = 0; i < 3; ++i) EXPECT_EQ(advised_after_data(station, number), kSlowLong);
   ask(station, {.rate_bps = 600, .interleaver = Interleaver::short_});
   for (int i = 0; i < 3; ++i) EXPECT_EQ(advised_after_data(station, number), kSlowLong);
-  // Nor on the next connection; there it may still show it.
+  // The same holds on the next connection, but there the peer can still show it.
   number = 0;
   station.made(kPeer);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(advised_after_data(station, number), kSlowLong);
@@ -32,12 +32,11 @@ TEST(Adaptation, a_request_that_nobody_advised_does_not_make_a_peer_one_that_ask
   EXPECT_NE(advised_after_data(station, number), kSlowLong);
 }
 
-// --- Whose transmission it was -------------------------------------------------------------------
+// --- The sender of a transmission ----------------------------------------------------------------
 
-// Goal:   what a third station sends is not held against the peer, although nothing of it can be
-//         read.
-// Method: between transmissions of the peer that come whole come such that do not, later than an
-//         answer; with a third station on the frequency, and without one.
+// Goal:   a third station's transmission is not held against the peer if none of it can be read.
+// Method: between whole transmissions of the peer come unreadable ones, later than an answer. The
+//         cases have a third station on the frequency, or none.
 TEST(Adaptation, what_a_third_station_sends_without_a_header_that_is_read_is_not_the_peers) {
   for (const bool third : {true, false}) {
     auto station = with_adapting_peer(adapting());
@@ -72,7 +71,8 @@ TEST(Adaptation, what_a_third_station_sends_without_a_header_that_is_read_is_not
   }
 }
 
-/// The channel is good and the peer was told so, but is slow as before.
+/// The channel is good, and the peer was told so but is as slow as before. Returns the advised
+/// mode.
 modem::Mode wish_of_a_good_channel(test::LoneStation& station, std::uint8_t& number) {
   station.set_heard(kSlow, 25);
   const auto wish = advised_after_data(station, number);
@@ -81,16 +81,16 @@ modem::Mode wish_of_a_good_channel(test::LoneStation& station, std::uint8_t& num
 }
 
 // Goal:   a header that tells the peer something else has not advised it.
-// Method: advice is no news any more; then we send what is not answered and carries none, and the
-//         peer, slower than was once advised, is heard long after. Where we do advise, the same is
-//         held against the mode.
+// Method: the advice has been given. Then we send transmissions that are not answered and carry no
+//         advice, and the peer is heard long after, slower than it was once advised. If we do
+//         advise, the same counts against the mode.
 TEST(Adaptation, only_a_header_with_advice_has_advised) {
   for (const bool advises : {false, true}) {
     auto station = with_adapting_peer(adapting());
     std::uint8_t number = 0;
     const modem::Mode wish = wish_of_a_good_channel(station, number);
     const pdu::AckOnly ack{{.eot_half_s = 1, .destination = kUs, .source = kPeer}, {}};
-    station.hear({ack});  // at once: nothing was missed
+    station.hear({ack});  // at once, so no answer was missed
     for (std::uint64_t i = 0; i < 6; ++i) {
       if (advises) {
         station.hear({data_from(kPeer, number++)});  // our answer advises

@@ -1,4 +1,4 @@
-// A station that adapts, alone, and what it tells a peer that the test plays.
+// Runs one station that adapts, and reads its advice to a peer that the test plays.
 #pragma once
 
 #include "s5066d/dts/data_rate.h"
@@ -19,7 +19,7 @@ inline Config adapting() {
 inline constexpr Address kUs{2};
 inline constexpr Address kPeer{1};
 
-/// We are connected to a peer that adapts.
+/// Makes a station that is connected to a peer that adapts.
 inline test::LoneStation with_adapting_peer(Config config, Address peer = kPeer) {
   config.address = kUs;
   test::LoneStation station(config);
@@ -39,7 +39,7 @@ inline pdu::Data data_from(Address source, std::uint8_t number) {
           pattern(900, number)};
 }
 
-/// What an acknowledgement advises.
+/// Returns the mode that the sent acknowledgements advise.
 inline std::optional<modem::Mode> advised(test::LoneStation& station) {
   std::optional<modem::Mode> mode;
   for (const auto& dpdu : station.take_sent()) {
@@ -51,7 +51,8 @@ inline std::optional<modem::Mode> advised(test::LoneStation& station) {
   return mode;
 }
 
-/// What the answer to the next data of the peer advises. Our offers take turns with that.
+/// Returns the mode that the answer to the peer's next data advises. The advice takes turns with
+/// our offers.
 inline std::optional<modem::Mode> advised_after_data(test::LoneStation& station,
                                                      std::uint8_t& number) {
   std::optional<modem::Mode> mode;

@@ -1,4 +1,5 @@
-// Requirements of Annex C that one station shows alone, by what it sends after what it hears.
+// These are requirements of Annex C that one station shows alone, by what it sends after it has
+// heard something.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -70,7 +71,7 @@ TEST_F(AnnexC, segments_are_of_one_size_but_the_last_and_numbered_in_order) {
   own.hear({pdu::AckOnly{common(), {{11}, {}}}});
   own.run_for(1s);
   take();
-  ASSERT_EQ(frames.size(), 16u);  // as many as in Figure C-33, and of one size but for the last
+  ASSERT_EQ(frames.size(), 16u);  // as in Figure C-33, of one size but for the last
   Bytes got[2];
   for (std::size_t i = 0; i < frames.size(); ++i) {
     const auto& frame = frames[i];
@@ -115,7 +116,7 @@ TEST_F(AnnexC, data_is_acknowledged_by_type_1_alone_and_by_type_2_with_data) {
   const auto& both = std::get<pdu::DataAck>(dpdus[0]);
   EXPECT_EQ(both.ack.rx_lwe, FrameNumber{2});
   EXPECT_EQ(both.segment, Bytes{9});
-  // And what comes as type 2 is acknowledged likewise.
+  // A DATA of type 2 is acknowledged in the same way.
   station.hear({pdu::DataAck{common(), {.start = true, .end = true}, {2}, {{1}, {}}, {1}}});
   station.run_for(2s);
   EXPECT_EQ(sent<pdu::AckOnly>().at(0).ack.rx_lwe, FrameNumber{3});
@@ -133,7 +134,7 @@ TEST_F(AnnexC200, no_new_frame_goes_out_while_the_window_is_full) {
   hear_ack(3);
   station.run_for(2s);
   const auto frames = sent<pdu::Data>();
-  ASSERT_EQ(frames.size(), 8u);  // five again, three new
+  ASSERT_EQ(frames.size(), 8u);  // five old frames and three new ones
   EXPECT_EQ(frames.front().number, FrameNumber{3});
   EXPECT_TRUE(frames.front().flags.lwe);
   EXPECT_EQ(frames.back().number, FrameNumber{10});
@@ -147,7 +148,7 @@ TEST_F(AnnexC200, a_frame_keeps_its_number_and_segment_until_it_is_acknowledged)
   ASSERT_EQ(first.size(), 5u);
   station.run_for(7s);
   station.take_sent();
-  station.hear({pdu::AckOnly{common(), {{1}, {0b0101}}}});  // 2 and 4
+  station.hear({pdu::AckOnly{common(), {{1}, {0b0101}}}});  // frames 2 and 4
   station.run_for(2s);
   const auto again = sent<pdu::Data>();
   ASSERT_EQ(again.size(), 2u);
@@ -168,7 +169,7 @@ TEST_F(AnnexC200, an_expired_c_pdu_goes_out_as_empty_drop_frames_to_its_end) {
   hear_ack(2);
   station.run_for(3s);
   const auto frames = sent<pdu::Data>();
-  ASSERT_EQ(frames.size(), 7u);  // 2..7, and one more to end it
+  ASSERT_EQ(frames.size(), 7u);  // frames 2 to 7, and one more to end it
   for (const auto& frame : frames) {
     EXPECT_TRUE(frame.flags.drop);
     EXPECT_TRUE(frame.segment.empty());
@@ -178,7 +179,7 @@ TEST_F(AnnexC200, an_expired_c_pdu_goes_out_as_empty_drop_frames_to_its_end) {
 
 // C.2(3)(5)
 TEST_F(AnnexC, what_is_more_urgent_is_segmented_first) {
-  send(1, {1});  // on the air
+  send(1, {1});  // this one is on the air
   for (const auto priority : {std::uint8_t{2}, std::uint8_t{9}, std::uint8_t{5}}) {
     CpduRequest request{.id = {priority}, .destination = kPeer, .cpdu = {priority}};
     request.priority = priority;
@@ -206,12 +207,14 @@ TEST_F(AnnexC, a_damaged_segment_leaves_what_its_header_says) {
       octets);
   octets.back() ^= 1;
   station.hear(octets);
-  EXPECT_EQ(told<CpduConfirm>().size(), 1u);                        // its acknowledgement
-  EXPECT_EQ(station.dts().link_status(kPeer)->capabilities, 0xF6);  // its wire message
-  EXPECT_TRUE(station.dts().channel_busy(station.now() + 9s));      // its EOT
+  // The acknowledgement of the frame.
+  EXPECT_EQ(told<CpduConfirm>().size(), 1u);
+  EXPECT_EQ(station.dts().link_status(kPeer)->capabilities, 0xF6);  // the wire message of the frame
+  EXPECT_TRUE(station.dts().channel_busy(station.now() + 9s));      // the EOT of the frame
   station.take_sent();
   station.run_for(15s);
-  EXPECT_EQ(sent<pdu::AckOnly>().at(0).ack.rx_lwe, FrameNumber{0});  // and not its segment
+  // The segment of the frame does not count.
+  EXPECT_EQ(sent<pdu::AckOnly>().at(0).ack.rx_lwe, FrameNumber{0});
 }
 
 // C.2(4)(6), C.3.10(13)-(15)
@@ -265,7 +268,7 @@ TEST_F(AnnexC, warnings_of_either_side_are_told_with_address_reason_and_type) {
   EXPECT_EQ(traced[0].peer, stranger.source);
   EXPECT_EQ(traced[0].a, 0);
   EXPECT_EQ(traced[0].b, 1);
-  EXPECT_EQ(sent<pdu::Warning>().size(), 1u);  // which nobody acknowledges, and nothing repeats
+  EXPECT_EQ(sent<pdu::Warning>().size(), 1u);  // it is neither acknowledged nor repeated
   station.run_for(5min);
   EXPECT_TRUE(station.take_sent().empty());
 }

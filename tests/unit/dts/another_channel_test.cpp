@@ -6,8 +6,8 @@
 namespace s5066::dts {
 namespace {
 
-// Goal:   the advice is for the channel that there is, not for the mean of what there was.
-// Method: a long transmission, most of it at one ratio; at the other its frames do not come.
+// Goal:   the advice is for the present channel, not for the mean of the present and the past one.
+// Method: most of a long transmission has one ratio. At the other ratio its frames do not arrive.
 TEST(Adaptation, where_a_transmission_ends_on_another_channel_that_one_is_advised_for) {
   for (const bool falls : {true, false}) {
     auto station = with_adapting_peer(adapting());

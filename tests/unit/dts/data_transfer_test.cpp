@@ -137,7 +137,7 @@ TEST(DataTransfer, a_short_expedited_c_pdu_alone_is_repeated_while_its_block_has
     return station.take_sent();
   };
   const auto alone = sent_at(2400);
-  EXPECT_EQ(alone.size(), 5u);  // 29 octets each, of 158
+  EXPECT_EQ(alone.size(), 5u);  // 29 octets each in a block of 158
   for (const auto& dpdu : alone) {
     EXPECT_EQ(std::get<pdu::Nonarq>(dpdu).cpdu_id, std::get<pdu::Nonarq>(alone[0]).cpdu_id);
   }
@@ -146,9 +146,9 @@ TEST(DataTransfer, a_short_expedited_c_pdu_alone_is_repeated_while_its_block_has
 
 TEST(DataTransfer, arq_data_without_a_connection_draws_one_warning) {
   DtsWorld world(2, {}, 4);
-  world.made(0, 1);  // station 1 knows nothing of it
+  world.made(0, 1);  // station 1 does not know of the link
   world.send(0, 1, 1, pattern(2000, 1));
-  world.run_for(11s);  // the transmission and the answer
+  world.run_for(11s);  // time for the transmission and the answer
   ASSERT_EQ(world[0].warnings.size(), 1u);
   EXPECT_EQ(world[0].warnings[0].reason, 1);
   EXPECT_EQ(world[0].warnings[0].received_type, 0);
@@ -176,7 +176,7 @@ TEST(DataTransfer, a_peer_that_starts_anew_is_followed_after_the_link_is_made_ag
   world.send(0, 1, 1, pattern(3000, 1));
   world.run_for(1min);
   world[0].dts->on_connection_terminated(world.now(), DtsWorld::address(1));
-  world.connect(0, 1);  // station 1 never heard of the end; the new link resets it
+  world.connect(0, 1);  // station 1 missed the end; the new link resets it
   world.send(0, 1, 2, pattern(3000, 2));
   world.run_for(1min);
   ASSERT_EQ(world[1].received.size(), 2u);
@@ -203,8 +203,9 @@ TEST(DataTransfer, nonarq_reaches_everybody_and_is_confirmed_when_sent) {
   EXPECT_EQ(world[2].received.size(), 1u);
 }
 
-// Goal:   of a C_PDU of which anything was heard, one delivery, right wherever it is not noted.
-// Method: copies with damaged segments over many seeds; more copies leave less damage.
+// Goal:   if any part of a C_PDU was heard, it is delivered once, and is right outside the noted
+//         ranges.
+// Method: copies have damaged segments, over many seeds. More copies leave less damage.
 // C.1.1(3)
 TEST(DataTransfer, nonarq_with_errors_is_delivered_once_and_right_outside_what_is_noted) {
   std::size_t octets_bad[2] = {};
@@ -244,7 +245,7 @@ TEST(DataTransfer, bulk_data_does_not_keep_nonarq_data_off_the_air) {
   world.connect(0, 1);
   for (std::uint64_t i = 0; i < 100; ++i) world.send(0, 1, i, pattern(2000, i));
   world.send(0, 2, 1000, pattern(500, 1), Service::nonarq);
-  world.run_for(150s);  // the transmission under way, the answer, and the next one
+  world.run_for(150s);  // this transmission, the answer, and the next one
   EXPECT_EQ(world[2].received.size(), 1u);
 }
 
@@ -254,13 +255,14 @@ TEST(DataTransfer, one_transmission_asks_only_one_station_for_an_answer) {
   for (std::uint64_t i = 0; i < 100; ++i) world.send(0, 1, i, pattern(2000, i));
   world.run_for(5s);
   world.send(0, 2, 1000, {0x10}, Service::expedited_nonarq);
-  world.send(2, 0, 2000, {0x20}, Service::expedited_nonarq);  // as if in answer
+  world.send(2, 0, 2000, {0x20}, Service::expedited_nonarq);  // like an answer
   world.run_for(10min);
   EXPECT_EQ(world[2].received.size(), 1u);
   EXPECT_EQ(world.medium().collisions(), 0u);
 }
 
-// Goal:   two stations with much to say to each other leave a third its turn, again and again.
+// Goal:   two stations with much to send to each other leave a third station its turn, again and
+//         again.
 TEST(DataTransfer, a_busy_two_way_peer_does_not_starve_a_third_station) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE(seed);
@@ -277,7 +279,7 @@ TEST(DataTransfer, a_busy_two_way_peer_does_not_starve_a_third_station) {
       world.run_for(7min);
       EXPECT_EQ(world[2].received.size(), i + 1);
     }
-    EXPECT_LT(world[0].confirmed.size(), 205u);  // it was busy all the time
+    EXPECT_LT(world[0].confirmed.size(), 205u);  // the channel was busy all the time
     EXPECT_EQ(world[0].counters[Counter::links_lost], 0u);
     expect_clean_air(world);
   }
@@ -299,7 +301,7 @@ TEST(DataTransfer, a_modem_that_never_finishes_does_not_block_the_node) {
   dts.on_deadline(*deadline);
   EXPECT_EQ(counters[Counter::modem_faults], 1u);
   dts.on_deadline(*deadline + 1min);
-  EXPECT_TRUE(dts.transmitting());  // it tries again
+  EXPECT_TRUE(dts.transmitting());  // the station tries again
 }
 
 TEST(DataTransfer, the_queue_refuses_the_octet_past_its_limit) {

@@ -1,4 +1,4 @@
-// Data transfer sublayers with nothing above them, on one simulated medium.
+// Runs data transfer sublayers on one simulated medium, with no layer above them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ class DtsWorld {
       });
       stations_.push_back(std::move(station));
     }
-    run_for(10s);  // so that everybody has listened before anybody talks
+    run_for(10s);  // every station listens before any sends
   }
 
   static Address address(std::size_t i) { return {0x01020300u + static_cast<std::uint32_t>(i)}; }
@@ -155,9 +155,9 @@ inline void expect_clean_air(DtsWorld& world) {
   EXPECT_EQ(world.medium().faults().eot_increased, 0u);
 }
 
-/// Twenty requests from either of two stations that are connected, of both kinds and fewer than so
-/// many seconds apart: every one arrives once, each kind in order, and none is confirmed that did
-/// not.
+/// Makes twenty requests, of both kinds, from either of two connected stations, at random times
+/// less than `seconds_apart` apart. Every C_PDU must arrive once, each kind in order, and none may
+/// be confirmed that did not arrive.
 inline void expect_both_kinds_once_and_in_order(DtsWorld& world, std::uint64_t seed,
                                                 std::uint32_t seconds_apart) {
   world.connect(0, 1);

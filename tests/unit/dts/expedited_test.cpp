@@ -1,4 +1,4 @@
-// Expedited data with acknowledgement: types 4 and 5 (C.3.7, C.3.8, C.6.1.3).
+// These tests cover expedited data with acknowledgement: types 4 and 5 (C.3.7, C.3.8, C.6.1.3).
 #include "s5066d/dts/connection.h"
 #include "tests/unit/dts/dts_world.h"
 
@@ -133,7 +133,7 @@ TEST_F(Expedited, a_full_reset_leaves_nothing_of_a_c_pdu_that_came_in_part) {
   hear(theirs, half);
   theirs.on_reset({.common = {}, .full_reset = true, .frame_id = 1});
   EXPECT_FALSE(theirs.poll_cpdu());
-  // A peer that has restarted may count its C_PDUs to the same ID.
+  // A peer that has restarted may reach the same C_PDU ID again.
   pdu::ExpeditedData other = std::get<pdu::ExpeditedData>(half[0]);
   other.start = other.end = true;
   other.number = FrameNumber{0};
@@ -154,7 +154,7 @@ TEST_F(Expedited, a_c_pdu_that_was_sent_in_part_begins_again_after_a_full_reset)
   ours.on_reset(command);
   theirs.on_reset(command);
   auto again = fill(ours);
-  ASSERT_EQ(again.size(), 6u);  // three times the acknowledgement of the reset
+  ASSERT_EQ(again.size(), 6u);  // includes the acknowledgement of the reset, three times
   again.erase(again.begin(), again.begin() + 3);
   EXPECT_EQ(std::get<pdu::ExpeditedData>(again[0]).number, FrameNumber{0});
   EXPECT_EQ(std::get<pdu::ExpeditedData>(again[0]).cpdu_id, (id + 1) & 15);
@@ -216,7 +216,7 @@ TEST_F(Expedited, an_expired_c_pdu_under_way_is_reported_and_sent_to_its_end) {
   for (const std::uint64_t id : {1u, 2u}) {
     EXPECT_EQ(std::get<CpduRejected>(*ours.poll_outcome()).id.value, id);
   }
-  EXPECT_EQ(fill(ours).size(), 1u);  // a poll of the first
+  EXPECT_EQ(fill(ours).size(), 1u);  // a poll of the first frame
   ours.on_expedited_ack({.rx_lwe = {3}, .selective = {}});
   EXPECT_FALSE(ours.poll_outcome());
   const auto next = fill(ours);
@@ -244,7 +244,7 @@ TEST_F(Expedited, the_queue_limit_is_exact_and_the_end_of_the_link_rejects_every
 }
 
 // Goal:   every expedited and regular C_PDU arrives once, each kind in order, both ways.
-// Method: loss, missed transmissions and fades; requests of both kinds at random times.
+// Method: loss, missed transmissions and fades. Requests of both kinds come at random times.
 // C.2(1)
 TEST(ExpeditedTransfer, under_loss_both_kinds_arrive_once_and_in_order_in_both_directions) {
   for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
@@ -270,14 +270,14 @@ TEST(ExpeditedTransfer, it_overtakes_regular_data) {
     ++before;
   }
   ASSERT_LT(before, world[1].received.size());
-  EXPECT_LE(before, 4u);  // what the transmission under way held
+  EXPECT_LE(before, 4u);  // those of the transmission that was on the air
 }
 
 TEST(ExpeditedTransfer, without_a_connection_it_draws_warnings_of_its_types) {
   DtsWorld world(2, {}, 4);
-  world.made(0, 1);  // station 1 knows nothing of it
+  world.made(0, 1);  // station 1 does not know of the link
   world.send(0, 1, 1, pattern(100, 1), Service::expedited_arq);
-  world.run_for(4s);  // the transmission and the answer
+  world.run_for(4s);  // time for the transmission and the answer
   ASSERT_EQ(world[0].warnings.size(), 1u);
   EXPECT_EQ(world[0].warnings[0].received_type, 4);
   EXPECT_EQ(world[0].warnings[0].reason, 1);

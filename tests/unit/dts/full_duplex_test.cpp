@@ -1,4 +1,5 @@
-// The data transfer sublayer where each of two stations has a frequency of its own (C.3.2.3(9)).
+// These tests run the data transfer sublayer with a frequency for each of two stations
+// (C.3.2.3(9)).
 #include "s5066d/dts/connection.h"
 #include "tests/unit/dts/advised_station.h"
 #include "tests/unit/dts/dts_world.h"
@@ -60,8 +61,8 @@ TEST_F(FullDuplexConnection, regular_data_rests_until_expedited_data_is_acknowle
   EXPECT_TRUE(std::holds_alternative<pdu::Data>(send_until(t(30)).front()));
 }
 
-// Method: the first answer was slow; the repetition draws another, which is heard when the next
-//         C_PDU could have been lost.
+// Method: the first answer is slow. The repetition gets another answer, which is heard when the
+//         next C_PDU could have been lost.
 TEST_F(FullDuplexConnection, a_late_answer_to_an_expedited_c_pdu_does_not_confirm_the_next) {
   request(1, 100, Service::expedited_arq);
   request(2, 100, Service::expedited_arq);
@@ -71,7 +72,7 @@ TEST_F(FullDuplexConnection, a_late_answer_to_an_expedited_c_pdu_does_not_confir
   EXPECT_EQ(expedited_ack(1, t(20)), Connection::Verdict::taken);
   EXPECT_EQ(confirmed(), std::vector<std::uint64_t>{1});
   ours.on_heard(t(29));
-  EXPECT_FALSE(ours.has_work());  // it could not answer the repetition
+  EXPECT_FALSE(ours.has_work());  // the peer could not answer the repetition
   EXPECT_EQ(ours.expedited_rests_since(), t(30));
   ours.on_heard(t(31));
   EXPECT_EQ(expedited_ack(1, t(31)), Connection::Verdict::taken);
@@ -84,7 +85,7 @@ TEST_F(FullDuplexConnection, a_late_answer_to_an_expedited_c_pdu_does_not_confir
   EXPECT_EQ(confirmed(), std::vector<std::uint64_t>{2});
 }
 
-// Goal:   a key that is broken costs no link.
+// Goal:   a broken key does not cost a link.
 TEST_F(FullDuplexConnection, what_was_not_sent_is_due_again_and_no_answer_to_it_is_awaited) {
   request(1, 100, Service::arq);
   EXPECT_EQ(send_until(t(10), false).size(), 1u);
@@ -93,7 +94,7 @@ TEST_F(FullDuplexConnection, what_was_not_sent_is_due_again_and_no_answer_to_it_
   EXPECT_GE(send_until(t(20)).size(), 1u);
   EXPECT_TRUE(ours.awaits_answer());
   ours.on_reply_missing();
-  EXPECT_FALSE(ours.awaits_answer());  // it is asked for first
+  EXPECT_FALSE(ours.awaits_answer());  // the answer is asked for first
   EXPECT_GE(send_until(t(30), false).size(), 1u);
   EXPECT_FALSE(ours.awaits_answer());
   EXPECT_TRUE(ours.has_work());
@@ -106,7 +107,7 @@ sim::MediumOptions both_heard(sim::MediumOptions medium = {}) {
   return medium;
 }
 
-/// A word each way, so that each knows that the other hears while it sends.
+/// Sends one message each way, so that each station knows that the other hears while it sends.
 void tell_each_other(DtsWorld& world) {
   for (const std::size_t i : {0u, 1u}) {
     world.send(i, 1 - i, 900 + i, pattern(10, i), Service::nonarq);
@@ -122,7 +123,7 @@ pdu::AckOnly says_full_duplex(Address peer) {
   return ack;
 }
 
-/// What others send is heard meanwhile; it answers nothing.
+/// Sends broadcasts that other stations hear meanwhile. They answer nothing.
 void chatter(DtsWorld& world, std::size_t from, int messages) {
   for (int i = 0; i < messages; ++i) {
     world.request(from, {.id = {1000u + static_cast<std::uint64_t>(i)},
@@ -133,8 +134,8 @@ void chatter(DtsWorld& world, std::size_t from, int messages) {
   }
 }
 
-// Goal:   silence that was ordered costs no link.
-// Method: one transmission has left and was not heard; EMCON begins before its answer is missed.
+// Goal:   silence that was ordered does not cost a link.
+// Method: one transmission has left and was not heard. EMCON begins before its answer is missed.
 TEST(FullDuplexTransfer, who_may_not_send_misses_no_answer) {
   DtsWorld world(2, both_heard(), 1, {.full_duplex = true});
   tell_each_other(world);
@@ -185,11 +186,11 @@ TEST(FullDuplexTransfer, each_answer_missed_is_that_to_one_transmission) {
   EXPECT_EQ(world[0].counters[Counter::bursts_sent], before + 8);
 }
 
-// Goal:   the time for an answer to data does not run out while a type 6 is on the air, which then
-//         would have been missed.
-// Method: an answer to data is awaited when a change of rate is asked for; at 75 bit/s a type 6
-//         lasts longer than the time for an answer. Nothing of the peer is heard, so that each
-//         transmission is one answer missed.
+// Goal:   the time for an answer to data does not run out while a type 6 is on the air. Otherwise
+//         that answer would count as missed.
+// Method: a change of rate is requested while an answer to data is awaited. At 75 bit/s a type 6
+//         lasts longer than the time for an answer. The peer is not heard, so that each
+//         transmission is one missed answer.
 TEST(FullDuplexTransfer, an_answer_to_a_type_6_is_not_missed_while_that_is_sent) {
   DtsWorld world(
       2, both_heard(), 1,
@@ -203,11 +204,11 @@ TEST(FullDuplexTransfer, an_answer_to_a_type_6_is_not_missed_while_that_is_sent)
   while (world[0].lost.empty() && world.now() < Instant(1h)) world.run_for(100ms);
   EXPECT_EQ(
       world[0].counters[Counter::reply_timeouts] + 1,
-      world[0].counters[Counter::bursts_sent] - before);  // that with the data was never asked for
+      world[0].counters[Counter::bursts_sent] - before);  // the one with the data was never polled
 }
 
 // Goal:   an answer that comes while its question is still on the air counts.
-// Method: behind a type 6, or a type 3, goes what lasts for a quarter of a minute.
+// Method: data that lasts for a quarter of a minute follows a type 6 or a type 3.
 TEST(FullDuplexTransfer, an_answer_counts_that_is_heard_while_we_send) {
   for (const bool managed : {true, false}) {
     SCOPED_TRACE(managed);
@@ -238,9 +239,9 @@ TEST(FullDuplexTransfer, an_answer_counts_that_is_heard_while_we_send) {
   }
 }
 
-// Goal:   what has ended is acknowledged at once, whatever is heard and sent beside it.
-// Method: much to send one way on a channel without losses, then besides it short messages to
-//         nobody in particular the other way; no answer may be missed.
+// Goal:   the end of a C_PDU is acknowledged at once, whatever else is heard and sent.
+// Method: there is much to send one way on a channel without losses, and then also short broadcasts
+//         the other way. No answer may be missed.
 TEST(FullDuplexTransfer, no_acknowledgement_is_late) {
   for (const bool beside : {false, true}) {
     SCOPED_TRACE(beside);
@@ -265,10 +266,10 @@ TEST(FullDuplexTransfer, no_acknowledgement_is_late) {
   }
 }
 
-// Goal:   an answer speaks for the mode of what it answers, not for one that was keyed since.
-// Method: one frame goes at 300 bit/s and the next at 2400; an answer to the first is heard right
-//         after the second, and nothing more. From what was not answered a station falls back to
-//         what was.
+// Goal:   an answer counts for the mode of the transmission that it answers, not for a later mode.
+// Method: one frame goes at 300 bit/s and the next at 2400. An answer to the first is heard right
+//         after the second, and nothing more. A station falls back from a mode that was not
+//         answered to one that was.
 TEST(FullDuplexTransfer, an_answer_speaks_for_the_mode_of_what_it_answers) {
   Config config = adapting();
   config.full_duplex = true;
@@ -300,7 +301,7 @@ TEST(FullDuplexTransfer, an_answer_speaks_for_the_mode_of_what_it_answers) {
   EXPECT_EQ(polls[1], kSlow);
 }
 
-/// A station with a link to a peer, from which nothing has been heard.
+/// Makes a station with a link to a peer from which it has heard nothing.
 test::LoneStation hearing_while_sending() {
   test::LoneStation station({.address = kUs, .mode = kSlow, .full_duplex = true});
   station.run_for(10s);
@@ -325,7 +326,8 @@ TEST(FullDuplexAgreed, only_with_a_peer_that_says_so) {
   EXPECT_EQ(station.dts().duplex(), Duplex::no_link);
 }
 
-/// What answers to data of the peer say of us, which take turns with our offers.
+/// Returns the duplex state that our answers to the peer's data announce. They take turns with our
+/// offers.
 std::optional<bool> told_full_duplex(test::LoneStation& station, std::uint8_t& number) {
   std::optional<bool> told;
   station.take_sent();
@@ -341,7 +343,7 @@ std::optional<bool> told_full_duplex(test::LoneStation& station, std::uint8_t& n
   return told;
 }
 
-// Method: a D_PDU for somebody else is overheard, once.
+// Method: a D_PDU for another station is overheard once.
 TEST(FullDuplexAgreed, not_for_half_an_hour_after_a_third_station_was_heard_and_the_peer_is_told) {
   auto station = hearing_while_sending();
   std::uint8_t number = 0;
@@ -357,7 +359,7 @@ TEST(FullDuplexAgreed, not_for_half_an_hour_after_a_third_station_was_heard_and_
 }
 
 // C.3.2.3(9)
-// Goal:   where turns are taken the end of a transmission is told, and kept to.
+// Goal:   where stations take turns, the end of a transmission is announced, and observed.
 TEST(FullDuplexAgreed, without_it_an_end_is_told_and_waited_for) {
   auto station = hearing_while_sending();
   const auto request = [&station](std::uint64_t id) {
@@ -389,8 +391,8 @@ TEST(FullDuplexAgreed, without_it_an_end_is_told_and_waited_for) {
 }
 
 // Goal:   every expedited and regular C_PDU arrives once, each kind in order, both ways, and none
-//         is confirmed that did not.
-// Method: loss, missed transmissions and fades; requests of both kinds at random times.
+//         is confirmed that did not arrive.
+// Method: loss, missed transmissions and fades. Requests of both kinds come at random times.
 TEST(FullDuplexTransfer, under_loss_both_kinds_arrive_once_and_in_order_in_both_directions) {
   for (std::uint64_t seed = 1; seed <= 500; ++seed) {
     SCOPED_TRACE(seed);

@@ -1,5 +1,5 @@
-// Peers that break the rules on purpose: each is counted, answered as the clause says, and harms no
-// other link.
+// These peers break the rules on purpose. Each violation is counted, answered as the clause says,
+// and harms no other link.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -19,8 +19,8 @@ pdu::Common from(Address source) {
   return {.eow = {}, .eot_half_s = 1, .destination = kUs, .source = source};
 }
 
-/// Links to a friend and to a foe. The friend sends a C_PDU after each transmission of the foe, and
-/// is sent one; both must arrive, and be acknowledged, whatever the foe does.
+/// Has links to a friend and to a foe. After each transmission of the foe the friend sends a C_PDU
+/// and is sent one. Both must arrive and be acknowledged, whatever the foe does.
 class HostilePeer : public ::testing::Test {
  protected:
   HostilePeer() : station({.address = kUs}) {
@@ -40,7 +40,7 @@ class HostilePeer : public ::testing::Test {
                        .cpdu = {number, 1}});
       bool acknowledged = false;
       bool sent = false;
-      // The friend's turn, as often as a station with a poll or two would take one.
+      // The friend takes as many turns as a station that needs a poll or two.
       for (int turn = 0; turn < 8 && !(acknowledged && sent); ++turn) {
         station.hear({pdu::DataAck{from(kFriend),
                                    {.start = true, .end = true, .in_order = true},
@@ -92,13 +92,13 @@ class HostilePeer : public ::testing::Test {
 TEST_F(HostilePeer, frames_and_acknowledgements_outside_the_window_are_neither_taken_nor_answered) {
   Rng rng(1);
   endure(40, [&](int round) -> std::vector<pdu::Dpdu> {
-    // Frame 1 leaves a hole at 0, so that there is an outside.
+    // Frame 1 leaves a gap at 0, so that some numbers are outside the window.
     if (round == 0) return {pdu::Data{from(kFoe), {.start = true, .end = true}, {1}, {1}}};
     const auto wild = static_cast<std::uint8_t>(130 + rng.below(4));
     return {pdu::Data{from(kFoe), {.start = true, .end = true, .uwe = true}, {wild}, {2}},
             pdu::AckOnly{from(kFoe), {{wild}, {0xFF}}}};
   });
-  // Three transmissions that disagree, then resets without an answer, then the end of that link.
+  // Three transmissions disagree, then resets get no answer, and then that link ends.
   EXPECT_EQ(station.counters()[Counter::frames_out_of_window], 3u);
   EXPECT_EQ(station.counters()[Counter::windows_resynced], 1u);
   EXPECT_EQ(station.dts().transfer_state(kFoe), TransferState::idle_unconnected);
@@ -168,8 +168,8 @@ pdu::Management request_from(Address source, std::uint8_t id) {
   return management;
 }
 
-// Goal:   what is for others goes out although the foe always asks for something.
-// Method: one C_PDU of the friend at the beginning, after that only the foe speaks.
+// Goal:   data for others goes out although the foe always asks for something.
+// Method: the friend sends one C_PDU at the beginning. After that only the foe sends.
 TEST_F(HostilePeer, who_asks_all_the_time_keeps_nothing_from_those_who_wait) {
   for (const auto waiting : {Service::arq, Service::nonarq, Service::expedited_nonarq}) {
     SCOPED_TRACE(static_cast<int>(waiting));
@@ -196,9 +196,9 @@ TEST_F(HostilePeer, who_asks_all_the_time_keeps_nothing_from_those_who_wait) {
   }
 }
 
-// Goal:   answers to a station that asks all the time keep nothing from another link.
-// Method: the foe asks by type 8, type 6 or both right behind whatever we sent, linked or not; each
-//         type 8 is answered as link control is.
+// Goal:   answers to a station that asks all the time do not hold up another link.
+// Method: the foe asks by type 8, type 6 or both right after each of our transmissions, linked or
+//         not. Each type 8 is answered like link control.
 TEST(HostileCaller, answers_of_link_control_hold_up_no_other_link) {
   for (int variant = 0; variant < 8; ++variant) {
     SCOPED_TRACE(variant);
@@ -248,7 +248,7 @@ TEST(HostileCaller, answers_of_link_control_hold_up_no_other_link) {
       }
     }
     EXPECT_EQ(confirmed, 20u);
-    // Without a link no type 8 goes beside a type 6 that is under way (C.6.1.2(1)).
+    // Without a link no type 8 goes beside a type 6 that is in progress (C.6.1.2(1)).
     if (linked || !manages) {
       EXPECT_GT(answered, 0u);
     }
@@ -256,7 +256,7 @@ TEST(HostileCaller, answers_of_link_control_hold_up_no_other_link) {
 }
 
 // Goal:   a peer is not displaced while something for it is on the air.
-// Method: nobody else can make room; a request for yet another station comes meanwhile.
+// Method: no other peer can make room. A request for yet another station comes meanwhile.
 TEST(HostileCrowd, a_peer_is_not_displaced_by_a_request_while_it_is_answered) {
   test::LoneStation station({.address = kUs, .peers_max = 4});
   std::vector<pdu::Dpdu> all;
@@ -285,7 +285,7 @@ TEST_F(HostilePeer, somebody_else_with_our_address_or_the_friends_does_not_crash
     station.hear({dpdu});
     station.run_for(5s);
   }
-  EXPECT_EQ(station.dts().peers_known(), 2u);  // we are not one of them
+  EXPECT_EQ(station.dts().peers_known(), 2u);  // our own address does not count
 }
 
 // C.3.9(17): the numbers of messages begin anew with the connection.
@@ -301,9 +301,8 @@ TEST_F(HostilePeer, a_station_that_calls_again_after_no_more_than_a_type_6_is_an
   EXPECT_FALSE(station.take_sent().empty());
 }
 
-// Goal:   what is owed to a peer goes in the first header that has room for it.
-// Method: the first transmissions of a connection tell in their headers what we offer.
-// C.5.3
+// Goal:   a message that is owed to a peer goes in the first header that has room for it.
+// Method: the headers of the first transmissions of a connection carry our offers. C.5.3
 TEST_F(HostilePeer, an_answer_to_an_unknown_message_is_not_lost_where_a_header_is_taken) {
   std::size_t told = 0;
   for (std::uint8_t round = 0; round < 8; ++round) {

@@ -12,8 +12,8 @@ using namespace std::chrono_literals;
 constexpr Address kSender{0x01020304};
 constexpr Address kReceiver{0x01020305};
 
-// C.3.2.3(5): rounded up, and not beyond. Six blocks are 1722 symbols; behind 2088 bits exactly
-// half a second of them is left, though neither is a whole number of nanoseconds.
+// C.3.2.3(5): the EOT is rounded up, and not beyond. Six blocks are 1722 symbols. After 2088 bits
+// exactly half a second of them is left, though neither is a whole number of nanoseconds.
 TEST(IntervalPacker, an_end_at_an_exact_half_second_is_announced_as_that) {
   constexpr modem::Mode kMode{modem::Waveform::stanag4539, 9600, modem::Interleaver::ultra_short};
   for (const auto& [first, eot] : {std::pair{260u, 2}, {261u, 1}, {262u, 1}}) {
@@ -26,8 +26,8 @@ TEST(IntervalPacker, an_end_at_an_exact_half_second_is_announced_as_that) {
   }
 }
 
-/// A sender whose peer takes segments of any length, at 75 bit/s: header and transmission are not
-/// much longer than a frame there.
+/// A sender at 75 bit/s whose peer takes segments of any length. A header and a transmission are
+/// there not much longer than a frame.
 class SlowSender : public ::testing::Test {
  protected:
   SlowSender() { sender.set_any_segment_length(true); }
@@ -35,7 +35,7 @@ class SlowSender : public ::testing::Test {
   void request(std::uint64_t id, std::size_t octets) {
     ASSERT_TRUE(sender.request({.id = {id}, .cpdu = Bytes(octets)}).ok());
   }
-  /// The lengths of the segments in the next transmission.
+  /// Returns the lengths of the segments in the next transmission.
   std::vector<std::size_t> next_segments(modem::Interleaver interleaver) {
     BurstBuilder burst;
     IntervalBudget budget({modem::Waveform::ms110a, 75, interleaver}, kTransmissionMax);
@@ -52,7 +52,8 @@ class SlowSender : public ::testing::Test {
                    counters};
 };
 
-// Of 1170 octets 463 are left, then 220: 441 octets are worth another header, 198 are not.
+// 1170 octets leave 463, then 220. A segment of 441 octets is worth another header, one of 198 is
+// not.
 TEST_F(SlowSender, ends_a_transmission_before_a_segment_that_would_not_pay_for_its_header) {
   request(1, 2054);
   request(2, 2054);
@@ -60,7 +61,7 @@ TEST_F(SlowSender, ends_a_transmission_before_a_segment_that_would_not_pay_for_i
   EXPECT_EQ(next_segments(modem::Interleaver::short_), (std::vector<std::size_t>{928}));
 }
 
-// Twelve frames of 92 octets leave 44 of the last block, and that is sent in any case.
+// Twelve frames of 92 octets leave 44 octets of the last block, and the block is sent in any case.
 TEST_F(SlowSender, fills_a_block_that_is_begun_however_short_the_segment) {
   for (std::uint64_t i = 0; i < 20; ++i) request(i, 70);
   std::vector<std::size_t> expected(12, 70);
@@ -88,7 +89,7 @@ TEST(IntervalPacker, reception_windows_count_down_with_eot) {
 }
 
 TEST(IntervalPacker, the_rest_of_a_block_is_free_and_the_next_octet_is_not) {
-  const modem::Mode mode;  // 2400 short: 180 octets a block, 22 of them for the trailer at the end
+  const modem::Mode mode;  // 2400 short: a block has 180 octets, the last one 22 less
   IntervalBudget budget(mode, 60s);
   EXPECT_EQ(budget.left_in_block(), 158u);
   budget.take(158);

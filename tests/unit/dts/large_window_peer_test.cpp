@@ -1,4 +1,4 @@
-// Windows of more than 128 frames with peers that break the rules
+// These tests use windows of more than 128 frames with peers that break the rules
 // (docs/protocol/large_window.md).
 #include <gtest/gtest.h>
 
@@ -136,7 +136,8 @@ TEST(LargeWindowPeer, a_damaged_long_acknowledgement_acknowledges_nothing) {
   EXPECT_EQ(confirmed, 1u);
 }
 
-// Goal:   whoever uses EOW 14 for something else, or has forgotten that he offered, still gets all.
+// Goal:   a peer that uses EOW 14 for something else, or has forgotten its offer, still gets all
+//         data.
 // Method: the peer offers, and warns of the first type 9.
 TEST(LargeWindowPeer, who_warns_of_type_9_is_sent_128_frames_at_most_after_a_full_reset) {
   test::LoneStation station({.address = kUs, .mode = k9600, .segment_octets = 100});
@@ -161,7 +162,7 @@ TEST(LargeWindowPeer, who_warns_of_type_9_is_sent_128_frames_at_most_after_a_ful
   for (int turn = 0; turn < 10 && confirmed < 300; ++turn) {
     station.run_for(20s);
     const auto all = station.take_sent();
-    std::set<std::uint8_t> frames;  // polls repeat some
+    std::set<std::uint8_t> frames;  // polls repeat some frames
     for (const auto& dpdu : all) {
       EXPECT_FALSE(std::holds_alternative<pdu::LongData>(dpdu));
       if (const auto* data = std::get_if<pdu::Data>(&dpdu)) frames.insert(data->number.value);
@@ -177,7 +178,7 @@ TEST(LargeWindowPeer, who_warns_of_type_9_is_sent_128_frames_at_most_after_a_ful
   EXPECT_EQ(confirmed, 300u);
 }
 
-/// Has offered all, and 300 frames wait for it.
+/// The peer has offered everything, and 300 frames wait for it.
 void fill_window(test::LoneStation& station) {
   station.hear({pdu::Data{from_peer(kOffers), kWhole, {0}, {1}}});
   for (std::uint64_t i = 0; i < 300; ++i) {
@@ -185,9 +186,10 @@ void fill_window(test::LoneStation& station) {
   }
 }
 
-// Goal:   a peer that is silent as soon as type 9 comes is sent it on no third link, and until then
-//         one lost link alone does not count against it.
-// Method: it offers, answers nothing, and the link is made again; at last it sends a type 9 itself.
+// Goal:   a peer that becomes silent when type 9 comes is sent no type 9 on a third link. Until
+//         then one lost link alone does not count against it.
+// Method: the peer offers, answers nothing, and the link is made again. At last it sends a type 9
+//         itself.
 TEST(LargeWindowPeer, who_is_silent_after_type_9_on_two_links_is_sent_no_more_of_it) {
   test::LoneStation station({.address = kUs, .mode = k9600, .segment_octets = 100});
   for (const std::size_t link : {0u, 1u, 2u, 3u, 4u, 5u}) {
@@ -204,9 +206,8 @@ TEST(LargeWindowPeer, who_is_silent_after_type_9_on_two_links_is_sent_no_more_of
   }
 }
 
-// Goal:   two links that were lost by chance cost the large window for an hour and not for ever,
-// and
-//         whoever really does not know type 9 pays with one link for each hour.
+// Goal:   two links that were lost by chance cost the large window for an hour and not for ever. A
+//         peer that does not know type 9 pays with one link an hour.
 TEST(LargeWindowPeer, silence_after_type_9_counts_for_an_hour) {
   test::LoneStation station({.address = kUs, .mode = k9600, .segment_octets = 100});
   const auto is_sent_type_9 = [&station] {
@@ -227,7 +228,7 @@ TEST(LargeWindowPeer, silence_after_type_9_counts_for_an_hour) {
   EXPECT_FALSE(is_sent_type_9());
 }
 
-// Goal:   a warning is no chance: it counts for as long as the peer is known.
+// Goal:   a warning is not chance, so it counts as long as the peer is known.
 TEST(LargeWindowPeer, who_warned_of_type_9_is_sent_none_after_an_hour_either) {
   test::LoneStation station({.address = kUs, .mode = k9600, .segment_octets = 100});
   for (const bool warned : {false, true}) {
@@ -256,7 +257,7 @@ TEST(LargeWindowPeer, who_warns_of_type_9_is_sent_none_on_the_next_link_either) 
   }
 }
 
-// Goal:   an offer that is taken back counts at once, whatever is out.
+// Goal:   a withdrawn offer counts at once, whatever is outstanding.
 TEST(LargeWindowPeer, an_offer_taken_back_ends_type_9_by_a_full_reset) {
   test::LoneStation station({.address = kUs, .mode = k9600, .segment_octets = 100});
   station.made(kPeer);

@@ -1,4 +1,4 @@
-// Windows of more than 128 frames, types 9 and 10 (docs/protocol/large_window.md).
+// These tests use windows of more than 128 frames, types 9 and 10 (docs/protocol/large_window.md).
 #include <gtest/gtest.h>
 
 #include "s5066d/dts/arq_receiver.h"
@@ -79,7 +79,7 @@ TEST(LargeWindow, the_sender_takes_any_acknowledgement_of_what_is_out_and_no_oth
   EXPECT_FALSE(window.in_sync({.rx_lwe = number(64000 + 4097), .selective = {}}));
   EXPECT_FALSE(window.in_sync({.rx_lwe = number(63999), .selective = {}}));
   EXPECT_FALSE(window.in_sync({.rx_lwe = number(64001), .selective = Bytes(512, 0xFF)}));
-  // Type 1 cannot be more than 128 frames ahead, whoever sent it.
+  // An acknowledgement of type 1 cannot be more than 128 frames ahead, whoever sent it.
   EXPECT_TRUE(window.lengthened({.rx_lwe = short_number(number(64128)), .selective = {}}));
   EXPECT_FALSE(window.lengthened({.rx_lwe = short_number(number(64129)), .selective = {}}));
   EXPECT_EQ(window.acknowledge({.rx_lwe = number(64000 + 3968), .selective = {}}).size(), 3968u);
@@ -87,11 +87,9 @@ TEST(LargeWindow, the_sender_takes_any_acknowledgement_of_what_is_out_and_no_oth
 }
 
 // Goal:   numbers wrap, windows open and close beyond 128 frames, and every C_PDU comes once and in
-//         order, whatever is lost; long numbers are used where and only where one octet is not
-//         enough.
-// Method: sender and receiver alone; C_PDUs of one frame and of six, 140,000 together; each D_PDU
-// is lost with a probability that
-//         changes now and then.
+//         order, whatever is lost. Long numbers are used only when one octet is not enough.
+// Method: sender and receiver run alone with 140,000 C_PDUs of one frame or of six. Each D_PDU is
+//         lost with a probability that changes now and then.
 TEST(LargeWindow, under_loss_all_arrives_once_and_in_order_over_two_wraps) {
   constexpr std::uint64_t kCpdus = 40'000;
   Rng rng(3);
@@ -113,7 +111,7 @@ TEST(LargeWindow, under_loss_all_arrives_once_and_in_order_over_two_wraps) {
   std::uint64_t queue = 1500;
   while (confirmed < kCpdus) {
     if (rng.chance(0.1)) loss = rng.chance(0.3) ? 0 : 0.8 * rng.uniform();
-    if (rng.chance(0.05)) queue = rng.chance(0.5) ? 30 : 1500;  // so that the window closes again
+    if (rng.chance(0.05)) queue = rng.chance(0.5) ? 30 : 1500;  // lets the window close again
     while (requested < std::min(kCpdus, confirmed + queue)) {
       Bytes cpdu;
       put_u32(cpdu, static_cast<std::uint32_t>(requested));
@@ -186,7 +184,7 @@ TEST(LargeWindow, what_waits_for_older_frames_is_bounded_and_the_oldest_is_alway
   EXPECT_EQ(counters[Counter::frames_not_held], 0u);
   EXPECT_TRUE(receiver.on_data(number(11), whole, Bytes(1), true));
   EXPECT_EQ(counters[Counter::frames_not_held], 1u);
-  EXPECT_EQ(receiver.long_ack(512).selective, (Bytes{0xFF, 0x03}));  // 11 was heard, and not taken
+  EXPECT_EQ(receiver.long_ack(512).selective, (Bytes{0xFF, 0x03}));  // 11 was heard but not taken
   EXPECT_TRUE(receiver.on_data(number(0), whole, Bytes(1023), true));
   int delivered = 0;
   while (receiver.poll_cpdu()) ++delivered;
@@ -195,9 +193,9 @@ TEST(LargeWindow, what_waits_for_older_frames_is_bounded_and_the_oldest_is_alway
   EXPECT_TRUE(receiver.poll_cpdu());
 }
 
-// --- Who uses it with whom -----------------------------------------------------------------------
+// --- Agreement about the large window ------------------------------------------------------------
 
-/// 600 frames in either direction.
+/// Sends 600 frames in either direction.
 void exchange_600_frames(DtsWorld& world) {
   world.connect(0, 1);
   for (std::uint64_t i = 0; i < 600; ++i) {
@@ -250,7 +248,7 @@ TEST(LargeWindow, with_128_frames_out_the_air_carries_nothing_of_it) {
 
 // --- Losses and lost agreement -------------------------------------------------------------------
 
-/// All of `count` C_PDUs in each direction, once and in order.
+/// Expects all of `count` C_PDUs in each direction, once and in order.
 void expect_all(DtsWorld& world, std::uint64_t count) {
   for (const std::size_t at : {0, 1}) {
     const std::uint64_t first = at == 0 ? 10'000 : 0;
@@ -271,7 +269,7 @@ void offer_both_ways(DtsWorld& world, std::uint64_t count) {
   }
 }
 
-// Method: three frames to a C_PDU, so that numbers wrap their lower octet many times.
+// Method: a C_PDU has three frames, so that numbers wrap their lower octet many times.
 TEST(LargeWindow, under_any_losses_all_arrives_once_and_in_order) {
   std::size_t longs = 0;
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
@@ -295,9 +293,9 @@ TEST(LargeWindow, under_any_losses_all_arrives_once_and_in_order) {
   EXPECT_GT(longs, 20'000u);  // with some seeds every offer is lost
 }
 
-// Goal:   where only short frames get through, no acknowledgement grows so long that it does not.
-// Method: bit errors from the start, and from when the window is wide open. Without the large
-//         window the link lives.
+// Goal:   if only short frames get through, no acknowledgement grows too long to get through.
+// Method: bit errors begin at the start, or when the window is wide open. Without the large window
+//         the link lives.
 TEST(LargeWindow, bit_errors_that_a_window_of_128_frames_survives_cost_no_link) {
   for (const double octet_loss : {0.004, 0.008, 0.012}) {
     for (const bool from_the_start : {true, false}) {
@@ -346,8 +344,8 @@ TEST(LargeWindow, a_station_that_forgets_everything_is_brought_back_by_resets) {
   }
 }
 
-// Goal:   type 3 tells the lower octet of a number only, and both sides agree on the upper one.
-// Method: numbers are above 256 when one side forgets; a single exchange must do.
+// Goal:   type 3 holds only the lower octet of a number, and both sides agree on the upper one.
+// Method: the numbers are above 256 when one side forgets. A single exchange must be enough.
 TEST(LargeWindow, one_exchange_is_enough_where_numbers_have_two_octets) {
   DtsWorld world(2, {}, 5, {.mode = k9600, .segment_octets = 100});
   exchange_600_frames(world);

@@ -1,4 +1,5 @@
-// The type 6 handshake (C.3.9) and the answers to engineering order wire messages (C.5).
+// These tests cover the type 6 handshake (C.3.9) and the answers to engineering order wire messages
+// (C.5).
 #include "s5066d/dts/message_exchange.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +20,7 @@ std::vector<pdu::Dpdu> burst_of(auto fill) {
   return burst.dpdus();
 }
 
-/// The one D_PDU of which all of a transmission are copies.
+/// Returns the D_PDU of a transmission whose D_PDUs are all copies of it.
 pdu::Management sent_by(MessageExchange& management) {
   const auto dpdus =
       burst_of([&](auto& budget, auto& burst) { EXPECT_TRUE(management.fill({}, budget, burst)); });
@@ -77,7 +78,7 @@ TEST(Management, a_message_is_new_once_whatever_its_id_and_each_copy_is_acknowle
   }
 }
 
-// C.3.9(21)-(25): the peer has begun anew, and counts from 0 again.
+// C.3.9(21)-(25): the peer has begun anew and counts from 0 again.
 TEST(Management, another_message_is_new_with_the_id_of_the_last_too) {
   MessageExchange theirs;
   EXPECT_TRUE(theirs.on_management(frame(true, false, 0, kSome)).message);
@@ -92,7 +93,7 @@ TEST(Management, another_message_is_new_with_the_id_of_the_last_too) {
   EXPECT_TRUE(theirs.on_management(extended).repeated);
 }
 
-// C.3.9(8): nothing but an acknowledgement may say that it has no message.
+// C.3.9(8): only an acknowledgement may say that it has no message.
 TEST(Management, a_frame_that_neither_tells_nor_acknowledges_changes_nothing) {
   MessageExchange ours;
   ours.send({kSome});
@@ -150,11 +151,11 @@ TEST(Management, what_waits_for_nothing_is_repeated_only_with_what_it_answers) {
   ours.make_due();
   EXPECT_EQ(sent_by(ours), answer);
   ours.on_management(frame(true, false, 8, {}));
-  EXPECT_EQ(sent_by(ours), frame(false, true, 1));  // that is acknowledged, and no more
+  EXPECT_EQ(sent_by(ours), frame(false, true, 1));  // only an acknowledgement of that message
 }
 
-// Method: an answer to the message before was formed just before ours was keyed, and one to ours
-//         while it is on the air.
+// Method: an answer to the message before was formed just before ours was keyed. An answer to ours
+//         is formed while ours is on the air.
 TEST(Management, in_full_duplex_an_answer_counts_by_when_it_was_formed) {
   const auto t = [](int seconds) { return Instant(std::chrono::seconds(seconds)); };
   for (const bool ended : {false, true}) {
@@ -206,7 +207,7 @@ class PeerControlTest : public ::testing::Test {
   static constexpr Address kPeer{0x01020304};
 
   PeerControlTest() { ours.on_connected(true); }
-  /// Our transmission after this message of the peer in a type 6; none without one.
+  /// Returns our transmission after this message of the peer in a type 6, if there is one.
   std::optional<pdu::Management> answer_to(pdu::Eow eow, Bytes extension = {}, bool ack = false) {
     auto dpdu = frame(true, ack, next_id++, eow);
     dpdu.extension = std::move(extension);
@@ -401,7 +402,7 @@ TEST_F(PeerControlTest, a_request_of_type_7_is_refused_for_what_cannot_be_done) 
   EXPECT_EQ(reason(good), 0);
 }
 
-// Goal:   nobody is left talking in a waveform to which this station does not listen.
+// Goal:   no peer is left in a waveform that this station does not receive.
 TEST_F(PeerControlTest, a_request_of_type_7_for_a_waveform_not_listened_to_is_refused) {
   const modem::Mode unheard{modem::Waveform::stanag4285, 2400, modem::Interleaver::long_};
   ASSERT_TRUE(modem::is_supported(unheard));
@@ -441,7 +442,7 @@ TEST_F(PeerControlTest, of_two_requests_that_cross_that_of_the_higher_address_st
   };
   burst_of([&](auto& budget, auto& burst) { theirs.fill(budget, burst); });
   theirs.on_transmitted(true);
-  send(ours, theirs);  // theirs was lost in it
+  send(ours, theirs);  // the peer's message was lost during this
   for (int i = 0; i < 10 && (ours.open() || theirs.open()); ++i) {
     send(theirs, ours);
     send(ours, theirs);
@@ -474,7 +475,7 @@ TEST_F(PeerControlTest, a_peer_that_acknowledges_a_request_and_says_no_more_is_n
   EXPECT_EQ(refusals(), std::vector{pdu::DrcReason::cannot_change_either});
 }
 
-// C.5.2, C.5.3: a request is answered by type 2, or by type 3 that names it.
+// C.5.2, C.5.3: type 2 answers a request, or type 3 that names it.
 TEST_F(PeerControlTest, what_acknowledges_a_request_and_is_no_answer_leaves_it_open) {
   const pdu::Eow no_answers[] = {{},
                                  pdu::make_capability(0x80),
@@ -500,7 +501,7 @@ TEST_F(PeerControlTest, what_acknowledges_a_request_and_is_no_answer_leaves_it_o
   }
 }
 
-// Goal:   a refusal of another kind takes the place of no step of a change.
+// Goal:   a refusal of another kind does not replace a step of a change.
 TEST_F(PeerControlTest, a_change_of_frequency_is_refused_after_what_is_under_way) {
   ASSERT_TRUE(ours.request_mode(kFast).ok());
   const auto request = transmission();
@@ -520,7 +521,7 @@ TEST_F(PeerControlTest, an_answer_that_is_neither_yes_nor_no_is_taken_for_a_no) 
   using pdu::DrcAnswer;
   for (const auto said : {DrcAnswer::cancel, DrcAnswer::confirm, DrcAnswer{4}, DrcAnswer{7}}) {
     SCOPED_TRACE(static_cast<int>(said));
-    ASSERT_TRUE(ours.request_mode(kFast).ok());  // a no of that kind fixes nothing
+    ASSERT_TRUE(ours.request_mode(kFast).ok());  // a refusal of that kind fixes nothing
     transmission();
     EXPECT_EQ(answer_to(drc(said, pdu::DrcReason::cannot_change_rate), {}, true)->common.eow,
               drc(DrcAnswer::cancel));
@@ -531,7 +532,7 @@ TEST_F(PeerControlTest, an_answer_that_is_neither_yes_nor_no_is_taken_for_a_no) 
   }
 }
 
-// Goal:   the slave's steps are acknowledged by whatever says so.
+// Goal:   any message that acknowledges a step of the slave ends that step.
 TEST_F(PeerControlTest, a_step_of_the_slave_ends_with_any_message_that_acknowledges_it) {
   const pdu::Eow others[] = {pdu::make_capability(0x80),
                              drc({.rate = 3, .interleaver = 1, .advisory = true}),
@@ -554,7 +555,7 @@ TEST_F(PeerControlTest, a_change_that_is_broken_off_before_it_is_confirmed_is_un
   EXPECT_TRUE(answer_to(drc(pdu::DrcAnswer::accept)));
   EXPECT_EQ(ours.mode(), kFast);
   ours.make_due();
-  EXPECT_TRUE(transmission());  // a repetition is no second change
+  EXPECT_TRUE(transmission());  // a repetition is not a second change
   ours.on_warning();
   EXPECT_EQ(ours.mode(), kMode);
   EXPECT_FALSE(ours.open());

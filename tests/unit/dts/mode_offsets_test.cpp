@@ -1,4 +1,4 @@
-// What modes need on a link, learnt from a few of them.
+// ModeOffsets learns what all modes need on a link from a few of them.
 #include "s5066d/dts/mode_offsets.h"
 
 #include <gtest/gtest.h>
@@ -54,7 +54,7 @@ TEST(ModeOffsets, a_bound_moves_what_contradicts_it_and_hardly_what_does_not) {
   EXPECT_LT(offsets.expected_db(at(k4800)), before - 1.5);
 }
 
-// Bounds far outside what was expected, each against the one before.
+// The bounds are far outside the expected range, and each contradicts the one before.
 TEST(ModeOffsets, nothing_that_is_seen_makes_a_variance_negative) {
   ModeOffsets offsets(modes());
   for (int i = 0; i < 1000; ++i) {

@@ -41,7 +41,7 @@ class Nonarq : public ::testing::Test {
     for (const auto& dpdu : burst.dpdus()) out.push_back(std::get<pdu::Nonarq>(dpdu));
     return out;
   }
-  /// A single-segment C_PDU as it would be received.
+  /// Makes a C_PDU of a single segment as it would be received.
   pdu::Nonarq whole(std::uint16_t id, Bytes cpdu, bool in_order = false) {
     pdu::Nonarq dpdu;
     dpdu.common = {.destination = kReceiver, .source = kSender};
@@ -82,7 +82,7 @@ TEST_F(Nonarq, segments_carry_offsets_and_the_copies_follow_c_pdu_by_c_pdu) {
     EXPECT_EQ(sent[i].cpdu_size, 450);
     EXPECT_EQ(sent[i].cpdu_id, sent[0].cpdu_id);
   }
-  EXPECT_FALSE(sender_.poll_outcome());  // not before it has left the antenna
+  EXPECT_FALSE(sender_.poll_outcome());  // only after it has left the antenna
   sender_.on_sent();
   EXPECT_EQ(sender_.poll_outcome()->id, CpduId{1});
   EXPECT_FALSE(sender_.has_work(false));
@@ -104,8 +104,8 @@ TEST_F(Nonarq, what_is_sent_once_has_segments_of_their_own_length) {
   EXPECT_EQ(octets, (std::vector<std::size_t>{1023, 477, 200, 200, 200, 200}));
 }
 
-// Goal:   whatever the rate, no segment takes much longer than a quarter of a minute where what
-//         comes of others is of use without it; where it is not, headers are not multiplied.
+// Goal:   at any rate a segment takes at most about a quarter of a minute if the other segments are
+//         of use without it. If they are not, headers are not multiplied.
 TEST_F(Nonarq, segments_that_are_of_use_by_themselves_are_as_short_as_the_rate_wants_it) {
   for (const auto& mode : modem::all_modes()) {
     SCOPED_TRACE(modem::to_string(mode));
@@ -142,7 +142,8 @@ TEST_F(Nonarq, what_does_not_fit_goes_on_in_the_next_transmission) {
   sender_.on_sent();
   EXPECT_FALSE(sender_.poll_outcome());
   const auto second = fill();
-  EXPECT_EQ(first.size() + second.size(), 11u);  // the last of the first is cut where it ends
+  // The last one of the first part is cut where it ends.
+  EXPECT_EQ(first.size() + second.size(), 11u);
   EXPECT_LT(first.back().segment.size(), 200u);
   EXPECT_EQ(second.front().offset, 200 * (first.size() - 1) + first.back().segment.size());
 }
@@ -214,7 +215,7 @@ TEST_F(Nonarq, a_c_pdu_that_expires_on_the_air_is_reported_when_the_transmission
 TEST_F(Nonarq, a_c_pdu_of_which_a_copy_has_left_does_not_expire) {
   auto late = request(1, 400, 1);
   late.time_to_die = Instant(5s);
-  for (const std::size_t left : {1, 2, 3}) {  // segments, of two in each copy
+  for (const std::size_t left : {1, 2, 3}) {  // segments that are left; each copy has two
     ASSERT_TRUE(sender_.request(late));
     IntervalBudget budget({}, 60s);
     BurstBuilder burst;
@@ -229,8 +230,9 @@ TEST_F(Nonarq, a_c_pdu_of_which_a_copy_has_left_does_not_expire) {
   }
 }
 
-// Goal:   no part of a C_PDU is sent when its reception window is over.
-// Method: one that takes two transmissions, the second just in time for its end and just not.
+// Goal:   no part of a C_PDU is sent after its reception window.
+// Method: a C_PDU takes two transmissions. The second is just in time for the window, or just too
+//         late.
 // C.3.10(24)-(27)
 TEST_F(Nonarq, what_its_window_cuts_off_is_sent_anew_whole_under_another_id) {
   for (const bool late : {false, true}) {
@@ -244,14 +246,14 @@ TEST_F(Nonarq, what_its_window_cuts_off_is_sent_anew_whole_under_another_id) {
     ASSERT_FALSE(second.empty());
     EXPECT_EQ(second.front().cpdu_id != first.front().cpdu_id, late);
     EXPECT_EQ(second.front().offset == 0, late);
-    EXPECT_LT(second.back().window_half_s, 120);  // nothing follows
+    EXPECT_LT(second.back().window_half_s, 120);  // no more of it follows
     sender_.on_sent();
     EXPECT_FALSE(sender_.poll_outcome()->expired);
     EXPECT_FALSE(sender_.has_work(false));
   }
 }
 
-// Goal:   what finds no turn in time ends all the same, and is not confirmed.
+// Goal:   a C_PDU that finds no turn in time ends all the same, and is not confirmed.
 // Method: each time the next turn comes just after the window, which is twice as long each time.
 TEST_F(Nonarq, what_its_windows_cut_off_three_times_has_failed) {
   ASSERT_TRUE(sender_.request(request(1, 2000)));
@@ -273,9 +275,9 @@ TEST_F(Nonarq, what_its_windows_cut_off_three_times_has_failed) {
   EXPECT_FALSE(sender_.has_work(false));
 }
 
-// Goal:   what the modem aborts goes anew under another ID: who heard part of it delivers that when
-//         the window ends which he was told. Also where an earlier part had a longer one; and as
-//         often as it takes.
+// Goal:   a C_PDU that the modem aborts goes anew under another ID, as often as it takes, because a
+//         station that heard part of it delivers that part when its announced window ends. The same
+//         holds if an earlier part had a longer window.
 TEST_F(Nonarq, what_was_aborted_goes_anew_under_another_id) {
   ASSERT_TRUE(sender_.request(request(1, 1500)));
   std::set<std::uint16_t> ids;
@@ -297,7 +299,7 @@ TEST_F(Nonarq, what_was_aborted_goes_anew_under_another_id) {
     EXPECT_FALSE(sender_.poll_outcome());
     now_ += 10s;
   }
-  const auto again = fill(3s);  // two renewals were for want of a turn as well
+  const auto again = fill(3s);  // two of the renewals count as missed turns as well
   EXPECT_EQ(again.back().window_half_s - again.back().common.eot_half_s, 2000s / 500ms);
   sender_.on_sent();
   fill();
@@ -305,8 +307,8 @@ TEST_F(Nonarq, what_was_aborted_goes_anew_under_another_id) {
   EXPECT_FALSE(sender_.poll_outcome()->expired);
 }
 
-// Goal:   a C_PDU of which a whole copy has left before an abort is not sent anew: a receiver that
-//         has it would take it for another one. One of which less has left is.
+// Goal:   a C_PDU of which a whole copy left before an abort is not sent anew, because a receiver
+//         that has it would take it for another one. A C_PDU of which less has left is sent anew.
 TEST_F(Nonarq, a_copy_that_left_before_an_abort_counts_as_sent) {
   for (std::size_t left = 0; left <= 6; ++left) {
     SCOPED_TRACE(left);
@@ -335,8 +337,8 @@ TEST_F(Nonarq, a_copy_that_left_before_an_abort_counts_as_sent) {
   }
 }
 
-// Goal:   where others have their turns, no C_PDU is spread over two that one would hold; but it is
-//         put off only once.
+// Goal:   between turns of others a C_PDU is not spread over two transmissions if one could hold
+//         it. It is put off only once.
 TEST_F(Nonarq, what_fits_whole_into_the_next_transmission_is_put_off_once) {
   for (const std::size_t whole : {0u, 3 * 228u - 1, 3 * 228u}) {
     SCOPED_TRACE(whole);
@@ -361,7 +363,7 @@ TEST_F(Nonarq, what_fits_whole_into_the_next_transmission_is_put_off_once) {
     IntervalBudget budget({}, 60s);
     BurstBuilder burst;
     sender.begin_burst(now_, now_ + 130s);
-    const std::size_t room = i == 0 ? 5 : 2;  // the turn that was waited for is short, too
+    const std::size_t room = i == 0 ? 5 : 2;  // the turn that it waited for is short, too
     sender.fill(false, kSender, {.octets_max = room * 228, .whole_octets = 3 * 228}, budget, burst);
     sender.on_sent();
     dpdus.push_back(burst.dpdus().size());
@@ -380,8 +382,8 @@ TEST_F(Nonarq, copies_that_their_window_cuts_off_are_not_sent) {
   EXPECT_FALSE(sender_.has_work(false));
 }
 
-// Goal:   an ID stands for one C_PDU until the window of that has ended.
-// Method: one C_PDU that is not through, and then so many short ones that the IDs run out.
+// Goal:   an ID stands for one C_PDU until the window of that C_PDU has ended.
+// Method: one C_PDU is not finished, and then so many short ones come that the IDs run out.
 // C.3.10(3)-(6)
 TEST_F(Nonarq, no_id_is_given_again_within_its_window) {
   NonarqSender sender({200, 200, 1 << 20}, rng_);
@@ -412,7 +414,7 @@ TEST_F(Nonarq, no_id_is_given_again_within_its_window) {
   }
 }
 
-// Goal:   who has no ID to give waits no longer than until one is free.
+// Goal:   a sender without a free ID waits only until one is free.
 TEST_F(Nonarq, the_first_id_that_is_free_again_is_a_deadline) {
   NonarqSender sender({200, 200, 1 << 20}, rng_);
   const modem::Mode mode{modem::Waveform::stanag4539, 12800, modem::Interleaver::short_};
@@ -513,9 +515,9 @@ TEST_F(Nonarq, an_incomplete_one_pushed_out_by_others_is_delivered_as_it_is) {
   receiver_.on_nonarq(Instant(0s), whole(2, {5}, true), true);
   for (std::uint16_t id = 3; id < 5; ++id) receiver_.on_nonarq(Instant(0s), torn_of(id), true);
   EXPECT_EQ(delivered(), 0u);
-  receiver_.on_nonarq(Instant(0s), torn_of(5), true);  // the fifth of four
+  receiver_.on_nonarq(Instant(0s), torn_of(5), true);  // the fifth C_PDU where four have room
   ASSERT_EQ(receiver_.poll_cpdu()->missing, (std::vector<OctetRange>{{3, 1}}));
-  EXPECT_EQ(receiver_.poll_cpdu()->cpdu, Bytes{5});  // waited for that one
+  EXPECT_EQ(receiver_.poll_cpdu()->cpdu, Bytes{5});  // this one waited for the torn one
   EXPECT_EQ(delivered(), 0u);
 }
 
@@ -554,7 +556,7 @@ TEST_F(Nonarq, in_order_waits_for_an_older_one_until_its_window_has_passed) {
   receiver_.on_nonarq(Instant(2s), whole(3, {6}, false), true);
   EXPECT_EQ(delivered(), 1u);
   receiver_.on_deadline(Instant(10s));
-  EXPECT_EQ(delivered(), 2u);  // the torn one as it is, then the one that waited
+  EXPECT_EQ(delivered(), 2u);  // the torn one as it is, then the waiting one
 }
 
 TEST_F(Nonarq, lying_offsets_are_counted_and_memory_stays_bounded) {
@@ -590,8 +592,8 @@ TEST_F(Nonarq, each_type_counts_its_c_pdus_by_itself) {
   }
 }
 
-// Goal:   a station that begins C_PDU after C_PDU costs nobody else the one that is half there, nor
-//         makes an old one come twice.
+// Goal:   a station that begins one C_PDU after another displaces no half-received C_PDU of another
+//         station, and makes no old one come twice.
 TEST_F(Nonarq, who_crowds_the_receiver_loses_its_own) {
   const auto from_other = [&](std::uint16_t id) {
     auto dpdu = torn_of(id);

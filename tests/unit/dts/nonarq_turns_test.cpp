@@ -1,4 +1,4 @@
-// Unacknowledged data that takes several turns of a frequency which others use as well.
+// Unacknowledged data takes several turns here, on a frequency that others use as well.
 #include <gtest/gtest.h>
 
 #include "tests/support/lone_station.h"
@@ -7,10 +7,10 @@
 namespace s5066::dts {
 namespace {
 
-// Goal:   what is confirmed has arrived whole where nothing is lost, and once, however long the
+// Goal:   on a channel without losses confirmed data has arrived whole, and once, however long the
 //         turns of others are.
-// Method: two stations with data for each other's longest transmissions; a third sends C_PDUs that
-//         take more than one turn of its own, or go on in the next.
+// Method: two stations exchange the longest transmissions. A third station sends C_PDUs that take
+//         more than one turn, or go on in the next.
 // C.3.10(12), C.3.10(24)-(27)
 TEST(NonarqTurns, what_is_confirmed_arrives_whole_behind_long_turns_of_others) {
   for (const std::uint32_t rate : {75u, 300u, 2400u}) {
@@ -46,8 +46,8 @@ TEST(NonarqTurns, what_is_confirmed_arrives_whole_behind_long_turns_of_others) {
   }
 }
 
-// Goal:   neither does a channel that is always occupied keep what takes several turns from its
-// end.
+// Goal:   a channel that is always occupied does not keep data that takes several turns from its
+//         end either.
 TEST(NonarqTurns, a_long_c_pdu_ends_over_an_occupied_channel) {
   Config config;
   config.mode.rate_bps = 75;
@@ -70,9 +70,9 @@ TEST(NonarqTurns, a_long_c_pdu_ends_over_an_occupied_channel) {
   }
 }
 
-// Goal:   of what the modem aborts nothing is confirmed that did not arrive whole.
-// Method: two C_PDUs, each twice and in several parts; the transmission of both is aborted once, at
-//         any time.
+// Goal:   nothing is confirmed that did not arrive whole because the modem aborted it.
+// Method: two C_PDUs are sent twice each and in several parts. The transmission of both is aborted
+//         once, after 1 to 44 s.
 TEST(NonarqTurns, what_is_confirmed_arrives_whole_behind_an_aborted_transmission) {
   Config config;
   config.mode.rate_bps = 300;
@@ -88,8 +88,8 @@ TEST(NonarqTurns, what_is_confirmed_arrives_whole_behind_an_aborted_transmission
                     .repeats = 1});
     }
     w.run_for(abort_after);
-    w.silence(0, true);  // aborts what is on the air
-    w.run_for(60s);      // until the receiver has given it up, and still knows it
+    w.silence(0, true);  // aborts the transmission on the air
+    w.run_for(60s);      // the receiver has given it up but still knows it
     w.silence(0, false);
     w.run_for(10min);
     for (const CpduId id : w[0].confirmed) {
@@ -100,9 +100,9 @@ TEST(NonarqTurns, what_is_confirmed_arrives_whole_behind_an_aborted_transmission
   }
 }
 
-// Goal:   what the modem aborts is delivered whole once, however much of it had left.
-// Method: four C_PDUs, the second twice; the transmission is aborted at any time, for a time in
-//         which a receiver forgets what it had.
+// Goal:   an aborted transmission is delivered whole once, however much of it had left.
+// Method: four C_PDUs are sent, the second twice. The transmission is aborted after 0.5 to 39.5 s,
+//         for a time in which a receiver forgets its parts.
 TEST(NonarqTurns, what_was_on_the_air_before_an_abort_is_delivered_once) {
   for (const auto interleaver : {modem::Interleaver::short_, modem::Interleaver::long_}) {
     for (const auto service : {Service::nonarq, Service::expedited_nonarq}) {
@@ -136,9 +136,8 @@ TEST(NonarqTurns, what_was_on_the_air_before_an_abort_is_delivered_once) {
   }
 }
 
-// Goal:   what is past its window is delivered while a carrier lasts, too, once nothing of it can
-// be
-//         on its way through an interleaver any more.
+// Goal:   an incomplete C_PDU past its window is delivered while a carrier lasts, too, once no part
+//         of it can still be in an interleaver.
 TEST(NonarqTurns, what_is_incomplete_is_delivered_while_a_carrier_lasts) {
   const Config config{.address = Address{0x01020305}};
   test::LoneStation station(config);
@@ -166,7 +165,7 @@ TEST(NonarqTurns, no_interleaver_holds_octets_for_longer_than_is_waited_for) {
   }
 }
 
-// Goal:   what was delivered is known however much comes between, as long as its memory allows.
+// Goal:   a delivered C_PDU stays known whatever comes between, as long as its memory allows.
 TEST(NonarqTurns, many_c_pdus_are_known_and_their_memory_is_bounded) {
   constexpr Address kOne{0x01020304};
   constexpr Address kOther{0x01020399};
@@ -188,11 +187,11 @@ TEST(NonarqTurns, many_c_pdus_are_known_and_their_memory_is_bounded) {
       EXPECT_EQ(indicated(id < 10 ? kOne : kOther, id), first) << id;
     }
   }
-  EXPECT_TRUE(indicated(kOther, 1000));  // one more makes room by the oldest of its own
+  EXPECT_TRUE(indicated(kOther, 1000));  // takes the place of the oldest one of its own
   for (std::uint16_t id = 0; id < 10; ++id) EXPECT_FALSE(indicated(kOne, id)) << id;
   for (std::uint16_t id = 10; id < kHolds - 1; ++id) EXPECT_FALSE(indicated(kOther, id)) << id;
   EXPECT_TRUE(indicated(kOther, kHolds - 1));
-  now += 70s;  // all are forgotten, so there is room for as many
+  now += 70s;  // all are forgotten, so as many have room
   for (std::uint16_t id = 0; id < kHolds; ++id) EXPECT_TRUE(indicated(kOther, id));
   for (std::uint16_t id = 0; id < kHolds; ++id) EXPECT_FALSE(indicated(kOther, id));
 }

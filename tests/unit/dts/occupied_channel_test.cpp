@@ -1,4 +1,4 @@
-// When a station begins while something is on the air that no receiver knows.
+// A station begins while there is power on the air that no receiver recognises.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 class OccupiedChannel : public ::testing::Test {
  protected:
   static Instant t(Duration d) { return Instant(d); }
-  /// The next time that it keys or misses an answer.
+  /// Runs to the next time at which the station keys or misses an answer.
   std::string step() {
     for (int i = 0; i < 10; ++i) {
       const auto deadline = turn_.next_deadline();
@@ -31,7 +31,7 @@ class OccupiedChannel : public ::testing::Test {
     }
     return "nothing";
   }
-  /// Two that spoke to each other until then.
+  /// Two stations exchange data until `end`. They address us if `spoken_to`.
   void exchange(Instant end, bool spoken_to) {
     turn_.on_carrier_up(end - 5s);
     turn_.on_station_heard(end - 4s, kPeer, spoken_to ? kUs : kThird, true, true);
@@ -103,7 +103,7 @@ TEST_F(OccupiedChannel, an_answer_is_missing_when_it_always_was) {
   EXPECT_EQ(step(), "missing");
   EXPECT_EQ(now_, t(14s));
   turn_.on_transmit_wanted(now_, true);
-  EXPECT_GE(turn_.next_deadline(), t(12500ms) + kMax);  // it is asked for when the channel is free
+  EXPECT_GE(turn_.next_deadline(), t(12500ms) + kMax);  // we ask when the channel is free
 }
 
 TEST_F(OccupiedChannel, after_140_s_it_is_sent_over_in_a_slot) {
@@ -126,7 +126,7 @@ TEST_F(OccupiedChannel, an_end_after_140_s_moves_no_slot) {
     turn.on_transmit_wanted(wanted, true);
     const auto slot = turn.next_deadline();
     ASSERT_TRUE(slot && *slot >= wanted + kMax);
-    if (*slot <= wanted + kMax + 2ms) continue;  // ours is the first
+    if (*slot <= wanted + kMax + 2ms) continue;  // our slot is the first one
     ++tried;
     turn.on_occupancy(wanted + kMax + 1ms, false);
     EXPECT_EQ(turn.next_deadline(), slot);
@@ -159,7 +159,7 @@ TEST_F(OccupiedChannel, several_together_hold_back_for_no_longer_than_one) {
   EXPECT_LT(now_, t(100s) + kMax + 4 * kSlot);
 }
 
-// Else a station that is asked again and again never begins anything of its own.
+// Otherwise a station that is asked again and again never begins anything of its own.
 TEST_F(OccupiedChannel, answers_given_meanwhile_prolong_no_wait) {
   turn_.on_occupancy(t(90s), true);
   turn_.on_transmit_wanted(t(100s), true);
@@ -226,7 +226,7 @@ TEST_F(OccupiedChannel, a_carrier_that_was_too_long_is_given_up_once) {
     ASSERT_TRUE(slot);
     EXPECT_GE(*slot, given_up + kTurnaround + kGuard);
     EXPECT_LT(*slot, given_up + kTurnaround + kGuard + 4 * kSlot);
-    // It fades for a moment and goes on.
+    // The power fades for a moment and goes on.
     turn.on_occupancy(given_up + 600ms, false);
     turn.on_occupancy(given_up + 900ms, true);
     EXPECT_EQ(turn.next_deadline(), slot);
@@ -290,7 +290,7 @@ TEST_F(OccupiedChannel, what_goes_on_behind_a_known_transmission_is_something_el
   EXPECT_GT(key_.held, 40s);
 }
 
-// It sends to nobody who answers, has heard nobody, and leaves no slot to others.
+// The station sends to no station that answers, has heard none, and leaves no slot to others.
 TEST_F(OccupiedChannel, a_run_of_own_transmissions_stops_for_it) {
   turn_.on_transmit_started(t(10s));
   turn_.on_transmit_done(t(20s), {}, {});
@@ -311,7 +311,7 @@ TEST_F(OccupiedChannel, two_that_waited_for_the_same_end_choose_slots_of_their_o
     config.self = self;
     TurnControl turn(config, rng);
     Instant at = t(1s);
-    for (const Address sender : {kUs, kPeer, kThird}) {  // each has been heard by the others
+    for (const Address sender : {kUs, kPeer, kThird}) {  // each has heard the others
       if (sender == self) {
         turn.on_transmit_started(at);
         turn.on_transmit_done(at + 5s, {}, {});
@@ -322,7 +322,7 @@ TEST_F(OccupiedChannel, two_that_waited_for_the_same_end_choose_slots_of_their_o
       }
       at += 20s;
     }
-    // Much later, when the slots of that time are no longer counted.
+    // This is much later, when the slots of that time no longer count.
     turn.on_occupancy(t(400s + Duration(1ms) * static_cast<int>(self.value % 7)), true);
     turn.on_transmit_wanted(t(410s), true);
     turn.on_occupancy(t(440s + Duration(10ms) * static_cast<int>(self.value % 7)), false);
@@ -333,10 +333,10 @@ TEST_F(OccupiedChannel, two_that_waited_for_the_same_end_choose_slots_of_their_o
   EXPECT_GE(begun[2] - begun[1], kSlot - 100ms);
 }
 
-// A station that always has something to send, beside a detector that says now this, now that.
+// A station always has something to send, beside a detector that changes its report all the time.
 class FlappingDetector : public OccupiedChannel {
  protected:
-  /// Tells by turns from `at` on; everything that is due first goes first.
+  /// Lets the detector change its report from `at` on. Events that are due first go first.
   void flap_until(Instant end, Instant at, Duration occupied, Duration free) {
     bool told = false;
     while (now_ < end) {
@@ -396,7 +396,7 @@ class FlappingDetector : public OccupiedChannel {
 class AnyFlap : public FlappingDetector,
                 public ::testing::WithParamInterface<std::tuple<Duration, unsigned, bool>> {};
 
-// At the limit it is as if the channel had been free from then on.
+// At the limit the station behaves as if the channel had been free from then on.
 TEST_P(AnyFlap, holds_nothing_back_for_longer_than_140_s_and_a_slot) {
   const auto [period, others, answered] = GetParam();
   answered_ = answered;
@@ -405,8 +405,8 @@ TEST_P(AnyFlap, holds_nothing_back_for_longer_than_140_s_and_a_slot) {
   want();
   const Instant end = now_ + kMax + 10min;
   flap_until(end, now_, period / 2, period - period / 2);
-  // A turnaround and a guard are left alone; then a slot of the round, or of 32 when nothing is
-  // answered. Before the first OCCUPIED it may have waited as long.
+  // The station leaves a turnaround and a guard, and then waits for a slot of the round, or of 32
+  // when nothing is answered. It may have waited as long before the first OCCUPIED.
   const Duration own = kTurnaround + kGuard + (answered ? 8 : 32 + 8) * kSlot;
   EXPECT_LE(longest_held_, kMax + own);
   EXPECT_LE(longest_, kMax + own + kTurnaround + kGuard + 4 * kSlot);
@@ -417,7 +417,8 @@ INSTANTIATE_TEST_SUITE_P(Periods, AnyFlap,
                          ::testing::Combine(::testing::Values(600ms, 1400ms, 2s, 5s),
                                             ::testing::Values(0u, 1u, 2u), ::testing::Bool()));
 
-// With many stations and a long preamble a round is longer than what holds back.
+// If there are many stations and the preamble is long, a round is longer than the time for which
+// occupancy holds back.
 TEST_F(FlappingDetector, a_slot_more_than_140_s_away_is_put_off_no_more) {
   TurnControl::Config config = kConfig;
   config.slot = 6s;
@@ -450,7 +451,8 @@ TEST_F(FlappingDetector, a_slot_more_than_140_s_away_is_put_off_no_more) {
   EXPECT_GT(far, 3);
 }
 
-// Just when its slot comes, at any distance before it, for as little as a detector may.
+// The detector reports power just when the slot comes, at any distance before it, for the shortest
+// time that a detector may.
 TEST_F(FlappingDetector, no_choice_of_moments_silences_a_station) {
   for (Duration occupied = 260ms; occupied < 3s; occupied += 370ms) {
     for (Duration free = 340ms; free < 6s; free += 230ms) {
@@ -487,7 +489,8 @@ TEST_F(FlappingDetector, what_was_given_up_is_no_part_of_the_next_contention) {
   EXPECT_GE(turn_.next_deadline(), t(160s) + kMax);
 }
 
-// In full duplex the power is on another frequency; when turns are taken again it is on theirs.
+// In full duplex the power is on another frequency. When turns are taken again, it is on the
+// frequency of the turns.
 TEST_F(FlappingDetector, what_was_heard_in_full_duplex_counts_once_turns_are_taken) {
   turn_.set_full_duplex(t(1s), true);
   turn_.on_occupancy(t(50s), true);

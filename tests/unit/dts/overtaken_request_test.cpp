@@ -1,4 +1,4 @@
-// A request for another data rate whose answer is something else than the clause has (C.6.4.2).
+// A request for another data rate gets an answer that the clause does not provide for (C.6.4.2).
 #include <gtest/gtest.h>
 
 #include "tests/support/lone_station.h"
@@ -21,7 +21,8 @@ pdu::Management message(const pdu::Eow& eow, bool ack) {
   return management;
 }
 
-/// After the peer's words data goes on, or the link is lost (C.6.4.2(9)); it never just rests.
+/// After this message of the peer data must go on, or the link must be lost (C.6.4.2(9)). It must
+/// never stand still.
 void expect_no_standstill(const pdu::Management& said, bool acknowledges_ours) {
   const modem::Mode wanted{modem::Waveform::ms110a, 600, modem::Interleaver::short_};
   test::LoneStation station({.address = kUs});
@@ -73,15 +74,16 @@ TEST(OvertakenRequest, advice_that_acknowledges_it_brings_no_standstill) {
   expect_no_standstill(message(pdu::make_eow(pdu::EowType::drc_request, advice), true), false);
 }
 
-/// Any message, often one of a change.
+/// Makes any message, often one of a change.
 pdu::Eow random_eow(Rng& rng) {
   const auto type = static_cast<std::uint8_t>(rng.chance(0.6) ? 1 + rng.below(3) : rng.below(16));
   return {type, static_cast<std::uint8_t>(rng.below(256))};
 }
 
-// Goal:   whatever a peer says in type 6 and in its headers, the link carries data afterwards or is
-//         reported lost (C.6.4.2(9)).
-// Method: it talks at random while we ask for changes; then it is silent, and there is data.
+// Goal:   whatever a peer sends in type 6 and in its headers, the link carries data afterwards or
+//         is reported lost (C.6.4.2(9)).
+// Method: the peer sends random messages while we ask for changes. Then it is silent, and there is
+//         data.
 TEST(OvertakenRequest, after_whatever_was_said_a_link_carries_data_or_is_lost) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE(seed);

@@ -1,4 +1,4 @@
-// The data rate change procedure between two stations (C.6.4).
+// These tests run the data rate change procedure between two stations (C.6.4).
 #include "s5066d/dts/rate_change.h"
 #include "s5066d/dts/data_rate.h"
 #include "tests/support/lone_station.h"
@@ -41,7 +41,7 @@ TEST(RateChange, five_messages_change_the_masters_mode_and_the_slave_shows_that_
   expect_clean_air(world);
 }
 
-/// What a peer says that agrees to our request.
+/// Plays a peer that agrees to our request.
 void play_slave(test::LoneStation& station, Address us, Address peer, pdu::DrcReason reason) {
   const pdu::Common common{.eot_half_s = 1, .destination = us, .source = peer};
   const auto say = [&](pdu::DrcAnswer answer, pdu::DrcReason why, bool ack, std::uint8_t id) {
@@ -54,7 +54,7 @@ void play_slave(test::LoneStation& station, Address us, Address peer, pdu::DrcRe
   say(pdu::DrcAnswer::confirm, pdu::DrcReason::none, false, 1);
 }
 
-// C.6.4.2(8): "other" says that both directions change, where the modem of the peer is so.
+// C.6.4.2(8): "other" says that both directions change, if the modem of the peer needs that.
 TEST(RateChange, a_peer_with_one_mode_for_both_directions_is_answered_in_its_mode) {
   constexpr Address kUs{2};
   constexpr Address kPeer{1};
@@ -89,9 +89,9 @@ pdu::AckOnly advising(Address us, Address peer, const modem::Mode& mode) {
   return ack;
 }
 
-// Goal:   a station whose transmissions are kept short goes to no mode in which they hold nothing.
-// Method: asked for, advised, set, and asked by a peer for both directions. The other one alone is
-//         open.
+// Goal:   a station whose transmissions are kept short goes to no mode in which they hold no frame.
+// Method: the mode is requested, advised, set, and requested by a peer for both directions. Only
+//         the other mode is open.
 TEST(RateChange, no_mode_is_taken_in_which_a_transmission_holds_no_frame) {
   constexpr modem::Mode kTooSlow{.rate_bps = 75, .interleaver = Interleaver::short_};
   constexpr Address kUs{2};
@@ -118,8 +118,8 @@ TEST(RateChange, no_mode_is_taken_in_which_a_transmission_holds_no_frame) {
   }
 }
 
-// Goal:   whatever is lost, both stay or both change, data flows before and after.
-// Method: many seeds with heavy loss, data both ways, changes back and forth.
+// Goal:   whatever is lost, both stations stay or both change, and data flows before and after.
+// Method: many seeds with heavy loss, data both ways, and changes back and forth.
 TEST(RateChange, under_loss_data_and_changes_go_on_and_the_sender_ends_in_a_mode_it_asked_for) {
   std::size_t changed = 0;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
@@ -152,10 +152,10 @@ TEST(RateChange, under_loss_data_and_changes_go_on_and_the_sender_ends_in_a_mode
     expect_clean_air(world);
     if (::testing::Test::HasFailure()) return;
   }
-  EXPECT_EQ(changed, 600u);  // of two that cross one stands
+  EXPECT_EQ(changed, 600u);  // of two that cross one is carried out
 }
 
-// C.6.4.2(9): the only way out of a procedure without an answer.
+// C.6.4.2(9): this is the only way out of a procedure without an answer.
 TEST(RateChange, a_peer_that_falls_silent_in_the_middle_is_lost) {
   for (const auto silent_after : {1, 2, 3, 4}) {
     SCOPED_TRACE(silent_after);
@@ -166,10 +166,10 @@ TEST(RateChange, a_peer_that_falls_silent_in_the_middle_is_lost) {
          ++i) {
       world.run_for(10ms);
     }
-    world.run_for(1s);  // its preamble has been heard, or not
+    world.run_for(1s);  // the preamble has been heard, or not
     world.medium().set_options({.missed_sync = 1});
     world.run_for(30min);
-    // Who has heard the confirmation is through with it.
+    // A station that has heard the confirmation has finished the procedure.
     EXPECT_EQ(world[0].lost.size(), silent_after < 4 ? 1u : 0u);
     EXPECT_EQ(world[1].lost.size(), 1u);
   }
@@ -193,9 +193,9 @@ TEST(RateChange, a_repeated_acknowledgement_goes_in_the_old_and_the_new_mode_in_
       .valid = true,
       .ack = true};
   std::vector<modem::Mode> modes;
-  for (int i = 0; i < 4; ++i) {  // the slave has missed ours, and repeats itself
+  for (int i = 0; i < 4; ++i) {  // the slave has missed ours and repeats its own
     station.hear({accept});
-    station.run_for(14s);  // the long preamble
+    station.run_for(14s);  // covers the long preamble
     for (const modem::Mode& mode : station.take_modes()) modes.push_back(mode);
     EXPECT_EQ(station.dts().mode_to(kSlave), kFast);
   }
@@ -206,8 +206,8 @@ TEST(RateChange, a_repeated_acknowledgement_goes_in_the_old_and_the_new_mode_in_
   }
 }
 
-// Goal:   advice is followed, without a word where receivers find the mode, else by agreement, and
-//         not at all where there is no data rate change.
+// Goal:   advice is followed without an announcement if receivers find the mode by themselves,
+//         otherwise by agreement, and not at all if there is no data rate change.
 // C.6.4.2(2)
 // C.6.4.2(12)
 TEST(RateChange, advice_is_followed_at_once_or_by_agreement) {
@@ -234,8 +234,8 @@ TEST(RateChange, advice_is_followed_at_once_or_by_agreement) {
   }
 }
 
-// Goal:   operators see what became of a request and of advice, in the log and in the status.
-// Method: two requests, one refused by the peer and one granted; advice that changes nothing.
+// Goal:   operators see the result of a request and of advice in the log and in the status.
+// Method: the peer refuses one request and grants another. One advice changes nothing.
 TEST(RateChange, what_is_refused_advised_and_changed_is_traced_and_told) {
   constexpr Address kUs{2};
   constexpr Address kPeer{1};
@@ -273,7 +273,7 @@ TEST(RateChange, what_is_refused_advised_and_changed_is_traced_and_told) {
   station.hear({advising(kUs, kPeer, kFast)});
   EXPECT_EQ(station.traced(TraceKind::mode_changed).size(), 1u);
   EXPECT_EQ(station.dts().link_status(kPeer)->mode, kFast);
-  EXPECT_EQ(station.dts().link_status(kPeer)->refused, std::nullopt);  // that was long ago
+  EXPECT_EQ(station.dts().link_status(kPeer)->refused, std::nullopt);  // the refusal was long ago
 
   station.terminated(kPeer);
   station.made(kPeer);

@@ -1,4 +1,4 @@
-// The choice of a rate from what is measured (C.6.4.2).
+// RateSelector chooses a rate from measurements (C.6.4.2).
 #include "s5066d/dts/rate_selector.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ RateSelector selector(const Mode& start = kStart) {
       {.modes = modes_to_choose_from(start, {}), .start = start, .transmission_max = kLong});
 }
 
-/// A long transmission of which that share came.
+/// Returns a long transmission of which the share `intact` arrived.
 Reception heard(const Mode& mode, double intact, std::optional<double> snr_db) {
   Reception reception{.mode = mode, .octets = mode.rate_bps * 12, .blocks = 20, .snr_db = snr_db};
   reception.octets_intact =
@@ -31,7 +31,8 @@ Reception heard(const Mode& mode, double intact, std::optional<double> snr_db) {
   return reception;
 }
 
-/// The share that comes on a link that needs so much more than the table, and fades a little.
+/// Returns the share that arrives on a link that needs `more_db` more than the table and fades a
+/// little.
 double share(const Mode& mode, double snr_db, double more_db) {
   const double above = snr_db - snr_needed_db(mode) - more_db;
   return 0.5 * std::erfc(-above / std::sqrt(2.0) / 1.5);
@@ -65,8 +66,8 @@ TEST(RateSelector, it_falls_at_once_when_the_ratio_does) {
   EXPECT_LE(rates.mode().rate_bps, 1200u);
 }
 
-// Method: of a transmission the first part comes whole at one ratio and the second at another, or
-//         not at all.
+// Method: the first part of a transmission arrives whole at one ratio, and the second at another
+//         ratio or not at all.
 TEST(RateSelector, what_a_transmission_ended_with_counts) {
   for (const bool falls : {true, false}) {
     RateSelector rates = selector();
@@ -85,8 +86,8 @@ TEST(RateSelector, what_a_transmission_ended_with_counts) {
   }
 }
 
-// Goal:   what peers send in parts is no shorter for it.
-// Method: transmissions of some seconds, whole and in two parts, of which each would be short.
+// Goal:   transmissions that peers send in parts count no shorter for that.
+// Method: transmissions of some seconds come whole, and in two parts of which each would be short.
 TEST(RateSelector, the_parts_of_a_transmission_are_as_long_as_the_whole) {
   std::array<RateSelector, 2> rates = {selector(), selector()};
   for (int i = 0; i < 8; ++i) {
@@ -104,8 +105,8 @@ TEST(RateSelector, the_parts_of_a_transmission_are_as_long_as_the_whole) {
   EXPECT_EQ(rates[0].mode(), rates[1].mode());
 }
 
-// Whoever's fault a silence was: what is measured after it counts, nothing from before is held
-// against a mode.
+// A silence may have any cause. The measurement after it counts, and no mode suffers for anything
+// before it.
 TEST(RateSelector, silence_is_forgotten_with_the_next_measurement) {
   RateSelector rates = selector();
   for (int i = 0; i < 3; ++i) rates.on_reception({}, heard(rates.mode(), 1, 25));
@@ -148,7 +149,8 @@ TEST(RateSelector, it_does_not_hunt_where_nothing_changes) {
   }
 }
 
-/// Of 150 long transmissions, after 50: those with the short interleaver, and changes of it alone.
+/// Returns, for 150 long transmissions after 50 others, the number with the short interleaver and
+/// the number of changes of the interleaver alone.
 std::pair<int, int> in_short(bool by_agreement, double share_of_short) {
   RateSelector rates = selector();
   rates.set_by_agreement(by_agreement);
@@ -165,19 +167,18 @@ std::pair<int, int> in_short(bool by_agreement, double share_of_short) {
   return counted;
 }
 
-// Goal:   at one rate little is at stake, and one transmission tells which interleaver brings more.
-// Method: nothing above 1200 bit/s comes, and of the short interleaver all, or less than of the
-// long
+// Goal:   at one rate little is at stake, so one transmission shows which interleaver brings more.
+// Method: nothing above 1200 bit/s arrives. The short interleaver brings all, or less than the long
 //         one, which costs 3 % of the rate.
 TEST(RateSelector, at_one_rate_it_tries_the_interleaver_that_may_bring_a_little_more) {
   EXPECT_EQ(in_short(false, 1), std::pair(150, 0));
   const auto [tried, changes] = in_short(false, 0.8);
   EXPECT_LE(tried, 8);
   EXPECT_LE(changes, 16);
-  EXPECT_EQ(in_short(true, 1), std::pair(0, 0));  // messages would cost more
+  EXPECT_EQ(in_short(true, 1), std::pair(0, 0));  // the messages would cost more
 }
 
-// An echo that the high rates cannot stand, whatever the ratio.
+// The channel has an echo that the high rates cannot stand at any ratio.
 TEST(RateSelector, what_fails_is_left_alone_for_longer_each_time) {
   RateSelector rates = selector();
   int failed = 0;
@@ -193,9 +194,9 @@ TEST(RateSelector, what_fails_is_left_alone_for_longer_each_time) {
   EXPECT_LE(failed_late, 8);
 }
 
-// Goal:   what comes in part is the doing of the ratio, and follows it; what does not come at all
-//         twice in a row may be that of something else.
-// Method: little or nothing of a mode, then a ratio that is better, if not by much.
+// Goal:   a partial loss is caused by the ratio and follows it. A total loss twice in a row may
+//         have another cause.
+// Method: little or nothing of a mode arrives, and then the ratio is somewhat better.
 TEST(RateSelector, a_mode_is_left_alone_when_twice_nothing_of_it_came) {
   for (const double comes : {0.1, 0.0}) {
     RateSelector rates = selector();
@@ -208,9 +209,9 @@ TEST(RateSelector, a_mode_is_left_alone_when_twice_nothing_of_it_came) {
   }
 }
 
-// Goal:   what the ratio makes most unlikely is something else's doing, which one long transmission
-//         tells; it says nothing of the modes that need less.
-// Method: nothing comes of a mode at a ratio far above what it needs, in many octets or in a few.
+// Goal:   a loss that the ratio makes most unlikely has another cause, and one long transmission
+//         shows that. It tells nothing about modes that need less.
+// Method: nothing of a mode arrives at a ratio far above its need, in many octets or in a few.
 TEST(RateSelector, a_mode_is_left_alone_at_once_when_the_ratio_promised_all_of_it) {
   const Mode fails{modem::Waveform::stanag4539, 3200, Interleaver::long_};
   for (const bool many : {true, false}) {
@@ -227,14 +228,14 @@ TEST(RateSelector, a_mode_is_left_alone_at_once_when_the_ratio_promised_all_of_i
   }
 }
 
-// As above, but the ratio fell within the transmission: that explains what was lost.
+// The ratio fell within the transmission here, which explains the loss.
 TEST(RateSelector, a_mode_that_went_with_the_ratio_is_not_left_alone) {
   const Mode fails{modem::Waveform::stanag4539, 3200, Interleaver::long_};
   RateSelector rates = selector();
   rates.on_reception({}, heard(kStart, 1, 15));
   rates.on_reception({}, heard(fails, 0, 8));
   EXPECT_LT(rates.mode().rate_bps, fails.rate_bps);
-  // No more above than would not let a mode be tried again that is left alone.
+  // The ratio is so little above the need that a mode which is left alone would not be tried again.
   rates.on_reception({}, heard(rates.mode(), 1, 12.9));
   EXPECT_GE(rates.mode().rate_bps, fails.rate_bps);
 }
@@ -266,7 +267,7 @@ TEST(RateSelector, two_transmissions_in_a_row_that_nobody_heard_lower_the_rate) 
   EXPECT_LT(rates.mode().rate_bps, fast.rate_bps);
 }
 
-// Method: the ratio is high, but nothing that is sent in STANAG 4539 is noticed. Each time the peer
+// Method: the ratio is high, but no transmission in STANAG 4539 is noticed. Each time the peer
 //         comes back at a rate that arrives whole.
 TEST(RateSelector, a_mode_that_is_never_heard_is_given_up_although_others_come_whole) {
   RateSelector rates = selector();
@@ -288,7 +289,7 @@ TEST(RateSelector, a_mode_that_is_never_heard_is_given_up_although_others_come_w
   EXPECT_LE(tries_late, 15);
 }
 
-// Nothing comes of anything, at a ratio that promises much.
+// Nothing arrives in any mode, at a ratio that promises much.
 TEST(RateSelector, where_all_is_left_alone_the_most_robust_is_wished_for) {
   RateSelector rates = selector();
   rates.on_reception({}, heard(kStart, 1, 25));

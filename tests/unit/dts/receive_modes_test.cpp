@@ -1,5 +1,5 @@
-// A receiver that does not hear every mode, and modes that do not tell what they are (C.6.4.2,
-// C.5.4): nobody is left talking where nobody listens.
+// These receivers do not hear every mode, and some modes do not announce themselves (C.6.4.2,
+// C.5.4). No peer may be left in a mode that nobody receives.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ pdu::Management message(const pdu::Eow& eow, bool ack = false, std::uint8_t id =
   return management;
 }
 
-/// What it says to a request; none if it says nothing.
+/// Returns the answer of such a station to a request, if it answers.
 std::optional<pdu::DrcResponse> answer_to(const Config& config, const pdu::DrcRequest& request) {
   test::LoneStation station(config);
   station.made(kPeer);
@@ -40,7 +40,7 @@ std::optional<pdu::DrcResponse> answer_to(const Config& config, const pdu::DrcRe
   return std::nullopt;
 }
 
-/// Modes of transmissions to a peer that has advised so.
+/// Returns the modes of transmissions to a peer that has sent this advice.
 std::vector<Mode> modes_after_advice(test::LoneStation& station, const pdu::DrcRequest& advice) {
   station.made(kPeer);
   station.request({.id = {1}, .destination = kPeer, .cpdu = Bytes(400, 1)});
@@ -76,7 +76,8 @@ std::uint8_t told_capabilities(const Config& config) {
   return 0;
 }
 
-// C.6.4.2: only where receivers find the rate by themselves may a sender change without a word.
+// C.6.4.2: a sender may change without an announcement only if receivers find the rate by
+// themselves.
 TEST(ReceiveModes, advice_for_a_mode_that_does_not_tell_itself_is_followed_by_agreement) {
   const Mode untold[] = {kUntold, kSlow};
   const pdu::DrcRequest advices[] = {{.rate = 5, .interleaver = 1, .advisory = true},
@@ -91,7 +92,8 @@ TEST(ReceiveModes, advice_for_a_mode_that_does_not_tell_itself_is_followed_by_ag
   }
 }
 
-// Who can send only in the mode in which it receives would send in one that is not heard here.
+// A peer that can send only in the mode in which it receives would then send in a mode that is not
+// heard here.
 TEST(ReceiveModes, advice_that_would_bring_a_mode_that_is_not_heard_is_left_alone) {
   const pdu::DrcRequest advice{.rate = 5, .interleaver = 1, .advisory = true, .equal = true};
   for (const bool hears : {false, true}) {
@@ -104,7 +106,7 @@ TEST(ReceiveModes, advice_that_would_bring_a_mode_that_is_not_heard_is_left_alon
   }
 }
 
-// C.6.4.2(19)-(22): with the parameter that cannot change.
+// C.6.4.2(19)-(22): the refusal names the parameter that cannot change.
 TEST(ReceiveModes, a_request_for_a_mode_that_is_not_heard_is_refused_for_what_cannot_change) {
   struct Row {
     Config config;
@@ -139,7 +141,7 @@ TEST(ReceiveModes, a_request_for_a_mode_that_is_not_heard_is_refused_for_what_ca
   }
 }
 
-// Table C-27: acceptance on the condition that both directions change may be taken back.
+// Table C-27: an acceptance on the condition that both directions change may be taken back.
 TEST(ReceiveModes, an_acceptance_that_would_bring_a_mode_that_is_not_heard_is_taken_back) {
   test::LoneStation station({.address = kUs, .mode = kSlow, .receive_modes = {kSlow}});
   station.made(kPeer);
@@ -156,7 +158,8 @@ TEST(ReceiveModes, an_acceptance_that_would_bring_a_mode_that_is_not_heard_is_ta
   EXPECT_EQ(station.dts().mode_to(kPeer), kSlow);
 }
 
-// C.5.4(1)(2), note 1: whoever has data rate change takes 75 to 2400 bit/s with both interleavers.
+// C.5.4(1)(2), note 1: a station with data rate change takes 75 to 2400 bit/s with both
+// interleavers.
 TEST(ReceiveModes, capabilities_are_those_of_the_receiver) {
   namespace bits = pdu::capability;
   EXPECT_EQ(told_capabilities({.address = kUs, .mode = kSlow}),
@@ -173,14 +176,14 @@ TEST(ReceiveModes, capabilities_are_those_of_the_receiver) {
   EXPECT_EQ(told_capabilities(config), 0);
 }
 
-// Goal:   adaptation wishes only for what is heard.
-// Method: a channel so good that a receiver of all modes wishes for more, and a peer that may be
-//         told so; the 75 bit/s that are heard as well are of no use.
+// Goal:   adaptation asks only for modes that are heard.
+// Method: the channel is so good that a receiver of all modes asks for more, and the peer may be
+//         told so. The 75 bit/s that are heard as well are of no use.
 TEST(ReceiveModes, adaptation_wishes_for_nothing_that_is_not_heard) {
   constexpr Mode kSlowest{Waveform::ms110a, 75, Interleaver::short_};
   struct Row {
     std::vector<Mode> receive_modes;
-    bool more;  // faster than it has
+    bool more;  // faster than the present mode
   };
   for (const Row& row : {Row{{}, true}, Row{{kSlow, kSlowest}, false}}) {
     Config config = adapting();
@@ -205,7 +208,7 @@ TEST(ReceiveModes, adaptation_wishes_for_nothing_that_is_not_heard) {
   }
 }
 
-// A peer of which nobody knows yet what it makes of advice is told the longer interleaver at first.
+// A peer whose reaction to advice is not known yet is first told the longer interleaver.
 TEST(ReceiveModes, a_peer_is_not_tried_with_an_interleaver_that_is_not_heard) {
   for (const bool hears : {true, false}) {
     Config config = adapting();

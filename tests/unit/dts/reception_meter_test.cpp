@@ -1,4 +1,5 @@
-// What a transmission says of the link, and what it says where the link changed meanwhile.
+// ReceptionMeter reports what a transmission tells about the link, also if the link changed
+// meanwhile.
 #include "s5066d/dts/reception_meter.h"
 
 #include <gtest/gtest.h>
@@ -11,9 +12,9 @@ namespace s5066::dts {
 namespace {
 
 constexpr modem::Mode kMode{modem::Waveform::stanag4539, 3200, modem::Interleaver::short_};
-constexpr std::size_t kBlockOctets = 192;  // half a second
+constexpr std::size_t kBlockOctets = 192;  // lasts half a second
 
-/// So many blocks, all of which came.
+/// Gives `blocks` blocks to the meter, all of which arrived if `intact`.
 void hear(ReceptionMeter& meter, int blocks, double snr_db, bool intact = true) {
   for (int i = 0; i < blocks; ++i) {
     meter.on_bytes(kBlockOctets, snr_db + (i % 2 == 0 ? 1 : -1));
@@ -60,7 +61,7 @@ TEST(ReceptionMeter, the_correlation_of_a_part_is_that_of_its_own_blocks) {
   EXPECT_NEAR(parts[1].correlation, 31.0 / 41, 1e-9);  // five of 41 pairs differ
 }
 
-// What was lost behind the fall is held against the ratio there, and none of it against the other.
+// A loss after the fall counts against the ratio there, and none of it against the other ratio.
 TEST(ReceptionMeter, where_the_ratio_changes_each_part_is_a_reception) {
   for (const double after_db : {2.0, 30.0}) {
     ReceptionMeter meter(kMode);
@@ -83,7 +84,7 @@ TEST(ReceptionMeter, where_the_ratio_changes_each_part_is_a_reception) {
   }
 }
 
-// Where the ratio changes within a long D_PDU that comes all the same, nothing was lost.
+// If the ratio changes within a long D_PDU that arrives all the same, nothing was lost.
 TEST(ReceptionMeter, a_dpdu_counts_in_all_parts_in_which_it_came) {
   ReceptionMeter meter(kMode);
   hear(meter, 12, 20, false);
@@ -109,7 +110,7 @@ TEST(ReceptionMeter, what_lasts_for_a_second_or_differs_by_less_than_fading_is_n
   }
 }
 
-// Fading alone, of slow and of fast channels.
+// The channels only fade, slowly or fast.
 TEST(ReceptionMeter, fading_is_no_other_channel) {
   int parted = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
@@ -126,7 +127,7 @@ TEST(ReceptionMeter, fading_is_no_other_channel) {
   EXPECT_LE(parted, 6);
 }
 
-// More than the longest transmission has is not told apart any more.
+// Blocks beyond the longest transmission are counted but not told apart.
 TEST(ReceptionMeter, what_lasts_for_longer_than_may_be_is_counted_all_the_same) {
   ReceptionMeter meter(kMode);
   for (int i = 0; i < 100'000; ++i) meter.on_bytes(kBlockOctets, 12);

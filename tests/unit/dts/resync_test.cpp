@@ -1,4 +1,4 @@
-// Reset and window resynchronisation: type 3 (C.3.6, C.6.3, C.6.5).
+// These tests cover reset and window resynchronisation: type 3 (C.3.6, C.6.3, C.6.5).
 #include "s5066d/dts/resync.h"
 #include "s5066d/dts/connection.h"
 #include "s5066d/dts/window_verification.h"
@@ -146,7 +146,7 @@ TEST(WindowVerification, what_fits_hides_nothing_unless_it_tells_something_new) 
     return windows.in_a_row();
   };
   EXPECT_EQ(heard(true, false, false), 1u);
-  EXPECT_EQ(heard(false, false, false), 1u);  // nothing of this direction
+  EXPECT_EQ(heard(false, false, false), 1u);  // a transmission without this direction
   EXPECT_EQ(heard(true, true, false), 2u);
   EXPECT_TRUE(windows.disagrees());
   EXPECT_EQ(heard(true, true, true), 0u);
@@ -157,7 +157,7 @@ TEST(WindowVerification, what_fits_hides_nothing_unless_it_tells_something_new) 
   EXPECT_EQ(windows.mend(), 1u);
   windows.restart();
   EXPECT_EQ(windows.mend(), 2u);
-  heard(false, true, false);  // a copy behind each reset mends nothing
+  heard(false, true, false);  // a copy after each reset mends nothing
   EXPECT_EQ(windows.mend(), 3u);
   heard(false, true, true);
   EXPECT_EQ(windows.mend(), 0u);
@@ -165,20 +165,21 @@ TEST(WindowVerification, what_fits_hides_nothing_unless_it_tells_something_new) 
 
 enum class Wrong : std::uint8_t { acknowledgements, data };
 
-/// Transmissions of a peer whose acknowledgements or data are never right, until we send type 3.
+/// Counts the transmissions of a peer whose acknowledgements or data are never right, until we send
+/// type 3.
 int heard_before_reset(Wrong wrong, bool other_way_goes_on) {
   const Address us{0x01020305};
   const Address peer{0x01020304};
   const pdu::Common common{.eow = {}, .eot_half_s = 1, .destination = us, .source = peer};
   test::LoneStation station({.address = us});
   station.made(peer);
-  // Frame 1 leaves a hole at 0, so that there is an outside.
+  // Frame 1 leaves a gap at 0, so that some numbers are outside the window.
   if (wrong == Wrong::data)
     station.hear({pdu::Data{common, {.start = true, .end = true}, {1}, {}}});
   for (std::uint64_t i = 0; i < 60; ++i) {
     station.request({.id = {i}, .service = Service::arq, .destination = peer, .cpdu = Bytes(400)});
   }
-  std::uint8_t next = 0;  // that we would send
+  std::uint8_t next = 0;  // the number that we would send
   for (int heard = 0; heard < 20; ++heard) {
     std::vector<pdu::Dpdu> sent;
     for (int tries = 0; tries < 600 && sent.empty(); ++tries) {
@@ -215,7 +216,7 @@ TEST(ResyncTransfer, windows_are_made_to_agree_as_soon_whatever_goes_the_other_w
   }
 }
 
-/// As a peer answers type 3 that does what it is asked.
+/// Returns the answer to type 3 of a peer that does what it is asked.
 std::optional<pdu::Reset> answer_to(const std::vector<pdu::Dpdu>& sent, pdu::Common common) {
   for (const auto& dpdu : sent) {
     const auto* reset = std::get_if<pdu::Reset>(&dpdu);
@@ -226,7 +227,7 @@ std::optional<pdu::Reset> answer_to(const std::vector<pdu::Dpdu>& sent, pdu::Com
   return std::nullopt;
 }
 
-/// The number of the first frame of type 0.
+/// Returns the number of the first frame of type 0.
 std::optional<FrameNumber> first_frame(const std::vector<pdu::Dpdu>& sent) {
   for (const auto& dpdu : sent) {
     if (const auto* data = std::get_if<pdu::Data>(&dpdu)) return data->number;
@@ -234,8 +235,8 @@ std::optional<FrameNumber> first_frame(const std::vector<pdu::Dpdu>& sent) {
   return std::nullopt;
 }
 
-/// A peer that answers every reset. `once_right`: so are its numbers once behind each, but they
-/// acknowledge nothing new.
+/// Plays a peer that answers every reset. With `once_right` its numbers are right once after each
+/// reset, but they acknowledge nothing new.
 void expect_given_up(bool once_right) {
   SCOPED_TRACE(once_right);
   const Address us{0x01020305};
@@ -328,9 +329,9 @@ TEST(ResyncTransfer, peers_that_disagree_with_much_to_send_both_ways_lose_nothin
   expect_clean_air(world);
 }
 
-// Goal:   a window that shows to be another one is made to agree: all arrives in order, though some
-//         of it twice.
-// Method: either forgets its windows at a random moment, on a channel with losses.
+// Goal:   if a window turns out to be another one, the stations agree again. All arrives in order,
+//         some of it twice.
+// Method: either station forgets its windows at a random moment, on a channel with losses.
 TEST(ResyncTransfer, under_loss_a_forgotten_window_costs_nothing_but_time) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE(seed);
@@ -338,7 +339,8 @@ TEST(ResyncTransfer, under_loss_a_forgotten_window_costs_nothing_but_time) {
                    {.replies_missed_max = 1000, .resets_missed_max = 1000});
     Rng rng(seed);
     world.connect(0, 1);
-    // Further back than frames can be out, or the old window would pass for the new one.
+    // The numbers are further back than frames can be out, because the old window would otherwise
+    // pass for the new one.
     const std::uint64_t before = 70 + rng.below(58);
     for (std::uint64_t i = 0; i < before; ++i) world.send(0, 1, i, pattern(5, i));
     world.run_for(20min);
@@ -364,7 +366,7 @@ TEST(ResyncTransfer, under_loss_a_forgotten_window_costs_nothing_but_time) {
   }
 }
 
-/// Station 0 has sent 20 C_PDUs of each kind, and has begun anew without a word to station 1.
+/// Station 0 has sent 20 C_PDUs of each kind and begins anew without telling station 1.
 void begin_anew(DtsWorld& world) {
   for (const std::size_t i : {0, 1}) {
     world[i].dts->on_connection_made(world.now(), DtsWorld::address(1 - i), true);
@@ -440,7 +442,7 @@ TEST(ResyncTransfer, a_peer_that_never_answers_a_reset_is_given_up) {
   DtsWorld world(2, {}, 7);
   make_them_disagree(world);
   world.send(0, 1, 1000, pattern(10, 1));
-  // Station 1 finds the frames outside its window, and asks; from then on nobody hears anything.
+  // Station 1 finds the frames outside its window and asks. From then on no station hears anything.
   for (int i = 0; i < 60000 && world[1].counters[Counter::windows_resynced] == 0; ++i) {
     world.run_for(10ms);
   }

@@ -1,4 +1,4 @@
-// What becomes of the length of segments, and what of a transmission is left empty.
+// These tests follow the length of segments, and the unused part of a transmission.
 #include "s5066d/dts/segment_size.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ TEST(SegmentSize, the_best_length_is_where_shorter_and_longer_yield_less) {
   EXPECT_EQ(best_segment_octets(0, 22), pdu::kSegmentOctetsMax);
 }
 
-/// Of a transmission of `sent` frames the first `lost`.
+/// Marks the first `lost` of `sent` frames of a transmission as lost.
 std::vector<bool> first_lost(std::size_t sent, std::size_t lost) {
   std::vector<bool> frames(sent);
   std::fill_n(frames.begin(), lost, true);
@@ -45,7 +45,7 @@ TEST(SegmentSize, it_doubles_at_most_and_halves_at_most_with_each_answer) {
   EXPECT_GT(size.octets(), 400u);
 }
 
-// A block of the interleaver takes eight frames with it, or those are lost by themselves.
+// A block of the interleaver takes eight frames with it, or frames are lost one by one.
 TEST(SegmentSize, frames_lost_side_by_side_say_less_against_long_ones_than_as_many_apart) {
   SegmentSize bursts({.start = 400, .min = 50, .max = 1023});
   SegmentSize singles({.start = 400, .min = 50, .max = 1023});
@@ -72,7 +72,7 @@ TEST(SegmentSize, one_that_is_fixed_stays) {
   EXPECT_EQ(size.octets(), 200u);
 }
 
-/// How long it takes to send ten C_PDUs at 75 bit/s.
+/// Returns the time that ten C_PDUs take at 75 bit/s.
 Duration time_of_bulk(bool offered) {
   Config config{.mode = {modem::Waveform::ms110a, 75, modem::Interleaver::short_}};
   config.offer_extensions = offered;

@@ -15,7 +15,7 @@ constexpr Address station(std::uint32_t i) {
 }
 constexpr Instant kStart{1min};
 
-/// What each of `n` stations knows that have all heard each other.
+/// Returns the knowledge of each of `n` stations that have all heard each other.
 std::vector<SlotOrder> company(std::uint32_t n) {
   std::vector<SlotOrder> orders;
   for (std::uint32_t i = 0; i < n; ++i) {
@@ -81,7 +81,7 @@ TEST(SlotOrder, a_station_not_heard_yet_takes_none_of_those_that_were) {
   EXPECT_EQ(slots, (std::set<std::uint32_t>{4, 5}));
 }
 
-// Two that call in the same slot have heard neither each other nor an answer.
+// Two stations that call in the same slot have heard neither each other nor an answer.
 TEST(SlotOrder, who_has_called_has_no_slot_of_its_own_before_it_is_spoken_to) {
   Rng rng(1);
   std::vector<SlotOrder> callers{SlotOrder(station(8)), SlotOrder(station(9))};
@@ -91,7 +91,7 @@ TEST(SlotOrder, who_has_called_has_no_slot_of_its_own_before_it_is_spoken_to) {
     caller.on_called(kStart);
     std::set<std::uint32_t> slots;
     for (int i = 0; i < 50; ++i) slots.insert(caller.draw_slot(kStart, rng));
-    // Whoever did hear it has a slot for it before these.
+    // A station that did hear the caller has a slot for it before these.
     EXPECT_EQ(slots, (std::set<std::uint32_t>{5, 6}));
     EXPECT_EQ(caller.others(kStart), 4u);
     caller.on_spoken_to(kStart);
@@ -99,14 +99,14 @@ TEST(SlotOrder, who_has_called_has_no_slot_of_its_own_before_it_is_spoken_to) {
     for (int i = 0; i < 50; ++i) slots.insert(caller.draw_slot(kStart, rng));
     EXPECT_EQ(slots.size(), 1u);
     EXPECT_LT(*slots.begin(), 5u);
-    // Of the next call it is known who makes it.
+    // The next call comes from a station that is known.
     caller.on_sent(kStart);
     caller.on_called(kStart);
     EXPECT_LT(caller.draw_slot(kStart, rng), 5u);
   }
 }
 
-// The others do not count it, and would begin in the same slot.
+// The other stations do not count it, and would begin in the same slot.
 TEST(SlotOrder, who_is_spoken_to_without_ever_having_sent_has_none_either) {
   Rng rng(1);
   SlotOrder order(station(9));

@@ -1,4 +1,4 @@
-// Bursts whose end the modem told too early, because the user's bits looked like it.
+// The modem reports the end of these bursts too early, because the user's bits look like an end.
 #include <gtest/gtest.h>
 
 #include "tests/support/lone_station.h"
@@ -37,8 +37,8 @@ TEST(SplitBurst, frames_go_on_where_bits_do) {
   }
 }
 
-// The modem may notice what goes on as a transmission that it joins, before it knows that it is the
-// same.
+// The modem may report the rest as a transmission that it joins, before it knows that it is the
+// same one.
 TEST(SplitBurst, frames_go_on_behind_a_carrier_without_bits) {
   for (const std::size_t cut : {1U, 60U, 119U, 150U, 180U, 260U}) {
     EXPECT_EQ(delivered_of_burst_cut_at(cut, {}, 1), 3u) << cut;
@@ -48,7 +48,7 @@ TEST(SplitBurst, frames_go_on_behind_a_carrier_without_bits) {
 
 TEST(SplitBurst, bits_of_another_burst_do_not_go_on_with_the_last) {
   for (const std::size_t cut : {1U, 60U, 119U, 150U, 180U, 260U}) {
-    // But for the frame that was cut, all are there.
+    // All frames are there except the one that was cut.
     EXPECT_EQ(delivered_of_burst_cut_at(cut, 10ms), 2u) << cut;
     EXPECT_EQ(delivered_of_burst_cut_at(cut, -10ms), 2u) << cut;
     EXPECT_EQ(delivered_of_burst_cut_at(cut, 500ms, 1), 2u) << cut;

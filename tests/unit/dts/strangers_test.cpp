@@ -1,4 +1,4 @@
-// One transmission with frames from many addresses, none of which has a link.
+// One transmission has frames from many addresses, none of which has a link.
 #include <gtest/gtest.h>
 
 #include "tests/support/lone_station.h"
@@ -24,8 +24,8 @@ std::vector<pdu::Dpdu> crowd(pdu::EowType type) {
   return all;
 }
 
-// Goal:   a few seconds of type 6 bar no new link, and are soon answered to the end.
-// Method: 64 addresses ask for something in one transmission; none ever acknowledges the refusal.
+// Goal:   a few seconds of type 6 block no new link, and are soon answered to the end.
+// Method: 64 addresses ask for something in one transmission. None ever acknowledges the refusal.
 TEST(Strangers, type_6_of_many_addresses_bars_no_new_link) {
   for (const auto type : {pdu::EowType::drc_request, pdu::EowType::frequency_request}) {
     SCOPED_TRACE(static_cast<int>(type));
@@ -48,20 +48,20 @@ TEST(Strangers, type_6_of_many_addresses_bars_no_new_link) {
   }
 }
 
-// Goal:   each of so many gets one answer, and the others none.
+// Goal:   eight of the addresses get one answer each, and the others none.
 TEST(Strangers, no_more_than_eight_are_answered_once_each) {
   for (const auto type : {pdu::EowType::drc_request, pdu::EowType::capability}) {
     test::LoneStation station({.address = kUs});
     station.hear(crowd(type));
     station.run_for(1h);
     EXPECT_EQ(station.take_modes().size(), 8u);
-    station.hear(crowd(type));  // those who repeat themselves are answered again
+    station.hear(crowd(type));  // addresses that repeat the request get an answer again
     station.run_for(1h);
     EXPECT_EQ(station.take_modes().size(), 8u);
   }
 }
 
-// Goal:   a link is made although strangers that are owed an answer hold all records.
+// Goal:   a link is made although unknown stations that are owed an answer hold all records.
 TEST(Strangers, a_stranger_makes_room_for_a_link) {
   test::LoneStation station({.address = kUs, .peers_max = 2});
   station.hear(crowd(pdu::EowType::drc_request));
@@ -73,7 +73,7 @@ TEST(Strangers, a_stranger_makes_room_for_a_link) {
 }
 
 // Goal:   a round has slots for stations, not for addresses.
-// Method: one transmission, which is of one station, with frames from 40 addresses.
+// Method: one transmission of one station has frames from 40 addresses.
 TEST(Strangers, one_transmission_adds_one_station_to_the_round) {
   test::LoneStation station({.address = kUs});
   std::vector<pdu::Dpdu> all;
@@ -83,7 +83,7 @@ TEST(Strangers, one_transmission_adds_one_station_to_the_round) {
     all.push_back(ack);
   }
   station.hear(all);
-  // Four slots of 0.8 s, and the guard.
+  // The time covers four slots of 0.8 s, and the guard.
   station.request(
       {.id = {1}, .service = Service::nonarq, .destination = Address::all_stations(), .cpdu = {1}});
   station.run_for(8s);

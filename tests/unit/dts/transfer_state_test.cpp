@@ -1,5 +1,5 @@
-// The data-transfer states (C.6.1): the tables against a transcription of the clause, and a station
-// in each of the states against each event.
+// These tests compare the tables of the data-transfer states (C.6.1) with a transcription of the
+// clause, and put a station in each of the states before each event.
 #include "s5066d/dts/transfer_state.h"
 
 #include <gtest/gtest.h>
@@ -18,8 +18,8 @@ using namespace std::chrono_literals;
 constexpr std::string_view kStates[] = {"Iu", "Du", "Eu", "Mu", "Ic", "Dc", "Ec", "Mc"};
 constexpr std::size_t kStateCount = std::size(kStates);
 
-/// A row for each event, a cell for each state: action and next state. As in the clause but for the
-/// choices that are marked STANDARD in transfer_state.h: there with "!".
+/// A row belongs to an event and a cell to a state: action and next state. The cells follow the
+/// clause. The choices that are marked STANDARD in transfer_state.h have a "!".
 constexpr std::string_view kTables[] = {
     "W1:Iu W1:Du W1:Eu W1:Mu P:Dc P:Dc P:Ec P:Mc",         // 0
     "W1:Iu W1:Du W1:Eu W1:Mu W3?:Ic! P:Dc P:Ec P:Mc",      // 1
@@ -94,7 +94,7 @@ TEST(TransferTable, every_state_sends_the_types_of_the_clause_and_no_others) {
     std::set<unsigned> wanted;
     std::istringstream list{std::string(kMaySend[state])};
     for (unsigned type; list >> type;) wanted.insert(type);
-    // Types 9 and 10, which are ours, go where the types 0 and 1 do that they extend.
+    // Our types 9 and 10 may go in the states of the types 0 and 1 that they extend.
     if (wanted.count(0) > 0) wanted.insert(9);
     if (wanted.count(1) > 0) wanted.insert(10);
     for (std::uint8_t type = 0; type < 16; ++type) {
@@ -105,7 +105,7 @@ TEST(TransferTable, every_state_sends_the_types_of_the_clause_and_no_others) {
 }
 
 // Goal:   the machine goes where the table says, and leaves a state when its work is done.
-// Method: all states, all events, all work.
+// Method: all states, all events, and all work.
 TEST(TransferMachine, takes_every_step_of_the_table_and_stays_only_where_there_is_work) {
   for (unsigned bits = 0; bits < 16; ++bits) {
     const TransferWork work{.management = (bits & 1) != 0,
@@ -180,12 +180,12 @@ CpduRequest request_of(Service service) {
   return {.id = {1}, .service = service, .destination = kPeer, .cpdu = {0x55}};
 }
 
-/// A station whose state towards kPeer is this one; what brought it there is on the air or waits.
+/// Brings a station to this state towards kPeer. Its reason for the state is on the air or waits.
 void bring_to(test::LoneStation& station, std::size_t state) {
   using enum TransferState;
   const auto wanted = static_cast<TransferState>(state);
   if (is_connected(wanted)) station.made(kPeer);
-  // Somebody else is on the air, so that nothing leaves yet.
+  // No time passes in here, so that nothing leaves yet.
   switch (wanted) {
     case data_unconnected:
       station.request(request_of(Service::nonarq));
@@ -226,8 +226,8 @@ std::set<int> types_of(const std::vector<pdu::Dpdu>& sent) {
   return types;
 }
 
-// C.6.1.2(2), C.3.12(9): whatever the state, what the table lets through is processed, and what it
-// does not draws the WARNING with its reason and type.
+// C.6.1.2(2), C.3.12(9): in every state a D_PDU that the table admits is processed. Any other D_PDU
+// draws the WARNING with its reason and type.
 TEST(TransferStation, each_d_pdu_in_each_state_is_processed_or_draws_its_warning) {
   for (std::size_t state = 0; state < kStateCount; ++state) {
     for (std::size_t event = 0; event <= static_cast<std::size_t>(TransferEvent::warning);
@@ -287,7 +287,7 @@ TEST(TransferStation, acknowledgements_wait_for_a_state_that_may_send_them) {
   EXPECT_EQ(types, (std::set<int>{1, 4}));
 }
 
-// C.6.1.1(3)(4): each state is of one station, and no other's D_PDUs count.
+// C.6.1.1(3)(4): each state belongs to one station, and D_PDUs of other stations do not count.
 TEST(TransferStation, the_state_of_one_station_is_not_that_of_another) {
   test::LoneStation station({.address = kUs});
   station.made(kPeer);
@@ -336,7 +336,7 @@ TEST(TransferStation, in_a_broadcast_session_who_wants_an_answer_is_told_that_it
 // C.3.12(9), condition 1, and C.3.12(10)
 TEST(TransferStation, reserved_types_are_not_recognised_and_warnings_never_answered) {
   for (std::uint8_t type = 9; type <= 15; ++type) {
-    // A WARNING with another type and its header CRC made anew.
+    // This is a WARNING with another type and a new header CRC.
     Bytes octets;
     pdu::encode(pdu::Warning{common(), 0, 1}, octets);
     octets[2] = static_cast<std::uint8_t>(type << 4);

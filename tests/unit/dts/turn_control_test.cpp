@@ -11,8 +11,8 @@ class Turn : public ::testing::Test {
  protected:
   Turn() : Turn(kConfig) {}
   explicit Turn(const TurnControl::Config& config) : turn_(config, rng_) {}
-  /// A transmission of five seconds that speaks to us, and the wait before our answer of a minute,
-  /// which asks for the next one.
+  /// Returns the wait before our answer to a transmission of 5 s that addresses us. Our answer
+  /// takes a minute and asks for the next transmission.
   Duration wait_in_a_pair() {
     const Instant begin = now_ + 1s;
     turn_.on_carrier_up(begin);
@@ -26,7 +26,7 @@ class Turn : public ::testing::Test {
     now_ += 60s;
     return waited;
   }
-  /// The wait behind a transmission of a minute that nobody answers.
+  /// Returns the wait after a transmission of a minute that nobody answers.
   Duration wait_after_a_broadcast() {
     turn_.on_transmit_started(now_);
     turn_.on_transmit_done(now_ + 60s, {}, std::nullopt);
@@ -36,7 +36,7 @@ class Turn : public ::testing::Test {
     return now_ - end;
   }
   static Instant t(Duration d) { return Instant(d); }
-  /// Runs to the next deadline and says what came of it.
+  /// Runs to the next deadline and returns its result.
   std::string step() {
     const auto deadline = turn_.next_deadline();
     if (!deadline) return "idle";
@@ -69,7 +69,7 @@ TEST_F(Turn, an_idle_channel_is_taken_at_once) {
   EXPECT_EQ(now_, t(60s));
 }
 
-// Without a turnaround a refused burst would be offered again and again in the same instant.
+// Without a turnaround a refused burst would be offered again and again at the same instant.
 TEST(TurnWithoutTurnaround, a_burst_that_the_modem_refused_is_offered_again_a_little_later) {
   for (const bool full_duplex : {false, true}) {
     Rng rng(5);
@@ -95,7 +95,7 @@ TEST_F(Turn, the_station_spoken_to_answers_after_the_turnaround) {
   turn_.on_spoken_to(t(11s));
   turn_.on_transmit_wanted(t(11s), true);
   turn_.on_end_announced(t(11s), t(14500ms), t(15s));
-  EXPECT_NE(turn_.next_deadline(), t(15s));  // nothing before the carrier is gone
+  EXPECT_NE(turn_.next_deadline(), t(15s));  // not before the carrier is gone
   turn_.on_carrier_down(t(14800ms), t(14800ms));
   EXPECT_EQ(step(), "key");
   EXPECT_EQ(now_, t(15s));
@@ -175,8 +175,8 @@ TEST_F(Turn, a_pair_that_hears_nobody_else_goes_on_for_a_quarter_of_an_hour_and_
   }
 }
 
-// Goal:   who broadcasts to stations that never transmit loses no time, is met by nobody who comes
-//         new, and lets him in.
+// Goal:   a station that broadcasts to stations which never transmit loses no time. A new station
+//         does not collide with it, and gets in.
 TEST_F(Turn, a_lone_broadcaster_goes_on_before_the_slots_and_leaves_them_open_now_and_then) {
   for (int i = 0; i < 14; ++i) EXPECT_LT(wait_after_a_broadcast(), kTurnaround + kGuard);
   EXPECT_EQ(wait_after_a_broadcast(), kTurnaround + kGuard + 4 * kSlot);
@@ -197,8 +197,8 @@ class DedicatedTurn : public Turn {
   }
 };
 
-// Goal:   two that have a frequency to themselves lose nothing to others; one who is heard there
-//         nevertheless gets the same chances as anywhere.
+// Goal:   two stations that have a frequency to themselves lose nothing to others. A third station
+//         that is heard there nevertheless gets the same chances as anywhere.
 TEST_F(DedicatedTurn, a_pair_leaves_no_slots_before_it_has_heard_a_third_station) {
   turn_.on_station_heard(now_, kPeer, kUs, true, true);
   for (int i = 0; i < 40; ++i) {
@@ -225,13 +225,13 @@ TEST_F(Turn, a_back_off_is_drawn_once_and_not_at_every_event) {
   EXPECT_EQ(turn_.next_deadline(), planned);
 }
 
-// Goal:   who wants something while nobody sends begins where nobody else does: the slots that all
-//         counted from the last transmission go on.
+// Goal:   a station that wants to send while nobody sends begins where no other does: the slots
+//         that all stations counted from the last transmission go on.
 TEST_F(Turn, among_three_an_idle_channel_is_taken_in_the_own_slot) {
   turn_.on_transmit_started(t(1s));
   turn_.on_transmit_done(t(2s), {}, kPeer);
   turn_.on_carrier_up(t(3s));
-  turn_.on_station_heard(t(4s), kPeer, kUs, true, true);  // the answer: we began this exchange
+  turn_.on_station_heard(t(4s), kPeer, kUs, true, true);  // the answer, so we began this exchange
   turn_.on_carrier_down(t(5s), t(5s));
   turn_.on_carrier_up(t(10s));
   turn_.on_station_heard(t(11s), kThird, Address::all_stations(), false, false);
@@ -244,7 +244,8 @@ TEST_F(Turn, among_three_an_idle_channel_is_taken_in_the_own_slot) {
     ASSERT_TRUE(at);
     EXPECT_GE(*at, t(20s) + later);
     EXPECT_LE(*at, std::max(t(20s) + later, slots) + 5 * kSlot);
-    EXPECT_EQ((*at - slots) % (5 * kSlot), 0 * kSlot);  // the first after kThird, who began last
+    // Our first slot after kThird, who began last.
+    EXPECT_EQ((*at - slots) % (5 * kSlot), 0 * kSlot);
   }
   turn_.on_transmit_wanted(t(140s), false);
   turn_.on_transmit_wanted(t(140s), true);
@@ -276,7 +277,8 @@ TEST_F(Turn, a_longer_preamble_once_heard_lengthens_guard_and_slots) {
   EXPECT_EQ(turn_.preamble(now_ + 31min), kPreamble);
 }
 
-// Goal:   who was spoken to and had nothing to say does not key into the slots of others later.
+// Goal:   a station that was addressed and had nothing to send does not key into the slots of
+//         others later.
 TEST_F(Turn, an_own_turn_that_was_not_taken_lapses) {
   turn_.on_station_heard(t(1s), kThird, kPeer, true, true);
   const auto key_after = [&](Duration pause) {
@@ -291,7 +293,7 @@ TEST_F(Turn, an_own_turn_that_was_not_taken_lapses) {
     turn_.on_transmit_done(now_ + 1s, {}, std::nullopt);
     return now_ - (begin + 5s);
   };
-  EXPECT_EQ(key_after(500ms), kTurnaround);  // it was due then
+  EXPECT_EQ(key_after(500ms), kTurnaround);  // our turn was due then
   EXPECT_GE(key_after(1s), kTurnaround + kGuard);
 }
 
@@ -313,12 +315,13 @@ TEST_F(Turn, turns_are_counted_anew_when_an_exchange_begins) {
   EXPECT_FALSE(turn_.run_is_over(now_));
   spoken_to(1s);
   EXPECT_TRUE(turn_.run_is_over(now_));
-  spoken_to(30s);  // no answer to us: it has begun again
+  spoken_to(30s);  // not an answer to us: the peer has begun again
   EXPECT_FALSE(turn_.run_is_over(now_));
 }
 
 // Goal:   a peer that knows of no third station does not keep us from sending data for ever.
-// Method: it asks for the next answer again and again, also after one of ours that asked for none.
+// Method: the peer asks for the next answer again and again, also after an answer of ours that
+//         asked for none.
 TEST_F(Turn, one_answer_in_three_asks_for_nothing_where_the_peer_goes_on_all_the_same) {
   turn_.on_station_heard(t(0s), kThird, kPeer, true, true);
   std::string answers;
@@ -338,8 +341,8 @@ TEST_F(Turn, one_answer_in_three_asks_for_nothing_where_the_peer_goes_on_all_the
   EXPECT_EQ(answers, "ddaddadda");
 }
 
-// Goal:   a call to a station that nobody has heard is no sign that it is there.
-// Method: a peer calls it; afterwards it sends to it over a connection.
+// Goal:   a call to a station that nobody has heard does not show that the station is there.
+// Method: a peer calls it, and later sends to it over a connection.
 TEST_F(Turn, the_destination_of_a_call_does_not_share_the_channel_and_that_of_data_does) {
   turn_.on_station_heard(t(0s), kPeer, kThird, true, false);
   const auto answer = [&] {
@@ -405,8 +408,8 @@ TEST_F(Turn, missing_answers_spread_the_next_attempts) {
   EXPECT_GT(widest, 4 * kSlot);
 }
 
-// Goal:   two by themselves lose no round of slots after an answer that did not come.
-// Method: the time for it is over a little after our slot of the first round began.
+// Goal:   two stations by themselves lose no round of slots after a missing answer.
+// Method: the time for the answer ends a little after our slot of the first round began.
 TEST_F(Turn, one_of_two_that_missed_an_answer_goes_on_at_once) {
   now_ = t(1s);
   turn_.on_carrier_up(now_);
@@ -422,8 +425,8 @@ TEST_F(Turn, one_of_two_that_missed_an_answer_goes_on_at_once) {
   EXPECT_LE(now_ - t(14s), kSlot);
 }
 
-// Goal:   where others are there that may not hear us, one gap of ours is as long as a
-// transmission. Method: a minute is not answered, then polls of a second.
+// Goal:   among others that may not hear us, one gap of ours is as long as a transmission.
+// Method: a transmission of a minute is not answered, and then polls of a second.
 TEST_F(Turn, among_three_the_silence_after_misses_covers_a_long_transmission) {
   for (const bool third : {true, false}) {
     TurnControl turn({.self = kUs,
@@ -453,7 +456,7 @@ TEST_F(Turn, among_three_the_silence_after_misses_covers_a_long_transmission) {
     } else {
       EXPECT_LT(widest, 30s);
     }
-    // An answer ends it.
+    // An answer ends the long gaps.
     turn.on_reply(now);
     widest = {};
     for (int i = 0; i < 20; ++i) {
@@ -478,12 +481,10 @@ TEST_F(Turn, a_carrier_that_never_ends_does_not_block_for_ever) {
   EXPECT_EQ(step(), "key");
 }
 
-// Goal:   where the wait for an answer ends as our next turn begins, the miss is told first, and
-// the
-//         turn once.
-// Method: whoever is alone draws no wait with some seeds; what is told after the miss wants the
-// turn
-//         again, as its driver does.
+// Goal:   if the wait for an answer ends as our next turn begins, the miss is reported first, and
+//         the turn once.
+// Method: a station that is alone draws no wait with some seeds. The report of the miss makes the
+//         test want the turn again, as the driver does.
 TEST(TurnControl, a_missing_answer_is_told_before_the_turn_that_begins_with_it) {
   constexpr Address kPeer{0x01020303};
   int together = 0;
@@ -577,7 +578,7 @@ TEST_F(FullDuplexTurn, the_answer_may_come_in_the_transmission_after_the_one_und
   turn_.on_carrier_down(t(60s), t(60s));
   EXPECT_EQ(turn_.next_deadline(), t(63s));
   turn_.on_carrier_up(t(62s));
-  turn_.on_carrier_down(t(70s), t(70s));  // it began later, and answered nothing
+  turn_.on_carrier_down(t(70s), t(70s));  // it began later and answered nothing
   EXPECT_EQ(step(), "missing");
   EXPECT_EQ(now_, t(70s));
 }

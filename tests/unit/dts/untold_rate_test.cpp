@@ -1,4 +1,4 @@
-// Data rate change where the receiver of a station would not follow (C.6.4).
+// The receiver of this station would not follow a data rate change (C.6.4).
 #include <gtest/gtest.h>
 
 #include "tests/support/lone_station.h"

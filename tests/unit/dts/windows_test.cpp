@@ -23,7 +23,7 @@ pdu::LongAck ack_of(int lwe, std::initializer_list<int> received) {
   return ack;
 }
 
-/// Where a frame of type 0 falls.
+/// Returns the place of a frame of type 0.
 RxWindow::Place place(const RxWindow& window, int n, const pdu::DataFlags& flags = {}) {
   const FrameNumber heard{static_cast<std::uint8_t>(n)};
   return window.place(window.lengthened(heard), flags, kWindowMax);
@@ -76,17 +76,17 @@ TEST(TxWindow, test_5_refuses_a_bit_for_a_frame_that_was_never_sent) {
 // C.6.2(4)(5), C.6.2(16)(17)
 TEST(TxWindow, acknowledged_frames_leave_once_the_lower_edge_passes_them) {
   TxWindow window = window_with(5);
-  EXPECT_EQ(window.acknowledge(ack_of(1, {3})).size(), 2u);  // 0 and 3
+  EXPECT_EQ(window.acknowledge(ack_of(1, {3})).size(), 2u);  // frames 0 and 3
   EXPECT_EQ(window.lwe(), LongFrameNumber{1});
   EXPECT_EQ(window.frames().size(), 4u);
   EXPECT_TRUE(window.acknowledge(ack_of(1, {3})).empty());  // nothing new
-  EXPECT_EQ(window.acknowledge(ack_of(3, {})).size(), 2u);  // 1 and 2
-  EXPECT_EQ(window.lwe(), LongFrameNumber{4});              // 3 was known
+  EXPECT_EQ(window.acknowledge(ack_of(3, {})).size(), 2u);  // frames 1 and 2
+  EXPECT_EQ(window.lwe(), LongFrameNumber{4});              // 3 was acknowledged before
 }
 
 // C.3.4(3), C.6.2(12)-(14)
 TEST(RxWindow, acknowledges_as_in_the_worked_example) {
-  RxWindow window;  // brought to RX LWE 254 first, then {255, 1, 2, 9}
+  RxWindow window;  // first at RX LWE 254, then with {255, 1, 2, 9}
   LongFrameNumber passed;
   for (int n = 0; n < 254; ++n) {
     window.on_received(number(n));
@@ -111,7 +111,7 @@ TEST(RxWindow, a_lost_segment_shows_as_an_explicit_0) {
 TEST(RxWindow, the_128th_frame_is_fresh_and_the_next_is_outside) {
   RxWindow window;
   EXPECT_EQ(place(window, 127), RxWindow::Place::fresh);
-  window.on_received(number(127));  // a hole, so that there is an outside
+  window.on_received(number(127));  // leaves a gap, so that some numbers are outside
   EXPECT_EQ(place(window, 127), RxWindow::Place::duplicate);
   EXPECT_EQ(place(window, 128), RxWindow::Place::out_of_window);
   EXPECT_EQ(place(window, 255), RxWindow::Place::out_of_window);
@@ -130,7 +130,7 @@ TEST(RxWindow, without_a_hole_the_128_frames_behind_are_duplicates) {
 
 // C.6.3.2(2)(3), C.6.3.2(4)
 TEST(RxWindow, tests_1_and_2_agree_with_counting_in_whole_numbers) {
-  // Unbounded numbers around a random state; the modular decision must be the same.
+  // The numbers are unbounded around a random state, and the modular decision must be the same.
   Rng rng(1);
   for (int round = 0; round < 20000; ++round) {
     RxWindow window;
@@ -188,7 +188,7 @@ TEST_F(Sending, an_in_order_c_pdu_is_confirmed_only_when_all_before_it_has_arriv
   request(1, true);
   request(2, true);
   send();
-  EXPECT_TRUE(sender_.on_ack(ack_of(0, {1})));  // the receiver has 2, and holds it back
+  EXPECT_TRUE(sender_.on_ack(ack_of(0, {1})));  // the receiver holds 2 back
   EXPECT_TRUE(confirmed().empty());
   EXPECT_TRUE(sender_.on_ack(ack_of(2, {})));
   EXPECT_EQ(confirmed(), (std::vector<std::uint64_t>{1, 2}));
@@ -202,7 +202,8 @@ TEST_F(Sending, an_as_they_arrive_c_pdu_is_confirmed_with_its_last_frame) {
   EXPECT_EQ(confirmed(), (std::vector<std::uint64_t>{2}));
 }
 
-// Goal:   the sublayer above knows what need not be sent again, though it is not confirmed yet.
+// Goal:   the sublayer above knows which C_PDUs need not be sent again, though they are not
+//         confirmed yet.
 TEST_F(Sending, what_the_receiver_holds_back_is_told_once) {
   request(1, true);
   request(2, true);
@@ -210,11 +211,11 @@ TEST_F(Sending, what_the_receiver_holds_back_is_told_once) {
   send();
   EXPECT_TRUE(sender_.on_ack(ack_of(0, {1, 2})));
   EXPECT_TRUE(sender_.on_ack(ack_of(0, {1, 2})));
-  EXPECT_EQ(sender_.poll_arrived().value().id, CpduId{2});  // 3 is confirmed
+  EXPECT_EQ(sender_.poll_arrived().value().id, CpduId{2});  // 3 is already confirmed
   EXPECT_FALSE(sender_.poll_arrived());
 }
 
-// --- In which order C_PDUs that wait are begun ---
+// --- The order in which waiting C_PDUs are begun ---
 
 class Order : public ::testing::Test {
  protected:
@@ -227,7 +228,7 @@ class Order : public ::testing::Test {
                                  .flow = flow,
                                  .time_to_die = time_to_die}));
   }
-  /// The C_PDUs of a transmission by their ids, each of one segment.
+  /// Returns the C_PDUs of a transmission by their ids. Each has one segment.
   std::vector<unsigned> sent() {
     IntervalBudget budget({}, std::chrono::seconds(60));
     BurstBuilder burst;
@@ -242,7 +243,7 @@ class Order : public ::testing::Test {
       {.segment_octets = 100, .window = 128, .queue_octets_max = 1000, .fair_turn = 3}, counters_};
 };
 
-// Accept: the flows are served in turn; of the last the more urgent C_PDU first.
+// Accept: the flows are served in turn, and the more urgent C_PDU of the last flow goes first.
 TEST_F(Order, one_c_pdu_in_so_many_is_of_the_flow_served_longest_ago) {
   for (const int id : {1, 2, 3, 4, 5, 6, 7, 8}) request(id, 15, 7);
   for (const int id : {11, 12}) request(id, 0, 8);
@@ -277,7 +278,7 @@ TEST_F(Order, what_has_expired_has_no_turn) {
   EXPECT_EQ(sent(), (std::vector<unsigned>{2, 3, 4, 5}));
 }
 
-// --- Full duplex: an answer may have been formed before all that was sent had arrived ---
+// --- Full duplex: an answer may have been formed before all of the data had arrived ---
 
 class SendingInFullDuplex : public Sending {
  protected:
@@ -297,10 +298,11 @@ TEST_F(SendingInFullDuplex, what_was_on_its_way_when_an_answer_was_formed_is_not
   EXPECT_EQ(send_until(t(10)), 2u);
   request(3, false);
   EXPECT_EQ(send_until(t(20)), 1u);
-  EXPECT_TRUE(sender_.on_ack(ack_of(1, {}), t(12)));  // of the second nothing came, and it was over
+  // The second C_PDU was lost, and its time was over.
+  EXPECT_TRUE(sender_.on_ack(ack_of(1, {}), t(12)));
   EXPECT_EQ(confirmed(), (std::vector<std::uint64_t>{1}));
   EXPECT_TRUE(sender_.awaits_answer());
-  EXPECT_EQ(send_until(t(30)), 1u);  // that one, and not the third
+  EXPECT_EQ(send_until(t(30)), 1u);  // the second C_PDU, not the third
   EXPECT_TRUE(sender_.on_ack(ack_of(3, {}), t(32)));
   EXPECT_EQ(confirmed(), (std::vector<std::uint64_t>{2, 3}));
   EXPECT_FALSE(sender_.awaits_answer());
@@ -316,7 +318,7 @@ TEST_F(SendingInFullDuplex, more_is_sent_without_waiting_and_only_a_missing_answ
   sender_.doubt();
   EXPECT_GE(send_until(t(30)), 1u);
   request(3, false);
-  EXPECT_FALSE(sender_.has_work());  // nothing new to a peer that may be gone
+  EXPECT_FALSE(sender_.has_work());  // no new data to a peer that may be gone
   EXPECT_TRUE(sender_.on_ack(ack_of(2, {}), t(31)));
   EXPECT_TRUE(sender_.has_work());
 }
@@ -386,7 +388,7 @@ TEST_F(Receiving, a_dropped_c_pdu_is_skipped_and_acknowledged) {
 
 // C.3.4(7)
 TEST_F(Receiving, a_drop_frame_needs_no_room_for_its_segment) {
-  data(1, std::string(1000, 'x'), flags("SE"));  // all that may be held
+  data(1, std::string(1000, 'x'), flags("SE"));  // fills all that may be held
   data(2, "y", flags("S"));
   EXPECT_EQ(counters_[Counter::frames_not_held], 1u);
   data(2, "y", flags("SDE"));
