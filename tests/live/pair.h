@@ -90,7 +90,7 @@ class Pair {
   std::string pace_;
   std::map<std::string, std::pair<std::string, std::string>> modem_ports_;  // control and data
   std::map<std::string, std::uint16_t> port_;        // SIS ports of the nodes
-  std::map<std::string, std::uint16_t> relay_port_;  // of another server for the relay
+  std::map<std::string, std::uint16_t> relay_port_;  // SIS port for the relay, if not its node's
   std::map<std::string, std::string> modem_text_;
   std::map<std::string, std::string> sis_text_;
   std::map<std::string, std::string> node_text_;

@@ -248,7 +248,7 @@ class LiveDamage : public LivePrimitives {
     HandClient b(pair.sis_port("bravo"));
     a.bind(kSap, 3, TransmissionMode::nonarq);
     b.bind(kSap, 3, TransmissionMode::nonarq_with_errors);
-    request.delivery = {.mode = TransmissionMode::nonarq_with_errors};  // in short segments
+    request.delivery = {.mode = TransmissionMode::nonarq_with_errors};  // short segments
     constexpr int kSent = 100;
     for (int i = 0; i < kSent; ++i) a.send(request);
 

@@ -21,7 +21,7 @@ bool await(const std::function<bool()>& condition, std::chrono::seconds patience
 struct ProcessOptions {
   std::string folder;         // working directory
   std::string log;            // file to which its standard output and error are appended
-  bool unprivileged = false;  // as user nobody, if we are root
+  bool unprivileged = false;  // run as user nobody, if we are root
 };
 
 class Process {

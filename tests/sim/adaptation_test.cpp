@@ -104,7 +104,7 @@ TEST(Adaptation, third_stations_share_a_frequency_on_which_rates_change) {
 
 struct Kind {
   const char* name;
-  bool extensions[2];  // of the two stations
+  bool extensions[2];  // one for each station
   bool adapts[2];
 };
 constexpr Kind kKinds[] = {

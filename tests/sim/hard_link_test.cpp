@@ -82,7 +82,7 @@ void answer_indications(sim::World& world) {
 TEST(HardLinkLife, each_type_is_answered_once_used_and_leaves_nothing) {
   std::size_t established = 0;
   std::size_t not_confirmed = 0;
-  std::array<std::size_t, 3> used{};  // by type: links that carried data both ways while active
+  std::array<std::size_t, 3> used{};  // links of each type that carried data both ways while active
   for (const sim::Seed seed : sim::seeds(1000)) {
     SCOPED_TRACE("S5066_SEED=" + std::to_string(seed));
     sim::World world(seed, {.medium = {.frame_loss = 0.2}});

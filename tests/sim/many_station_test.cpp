@@ -133,7 +133,7 @@ TEST(ManyStations, a_third_station_gets_its_turn_while_two_send_bulk_to_each_oth
     auto& charlie = world.add_client(2, SapId{5}, sis::Confirmation::client);
     world.add_client(3, SapId{5}, sis::Confirmation::client);
     world.run_for(10s);
-    world.send(charlie, 3, 100, 12h);  // so that the others know station 2
+    world.send(charlie, 3, 100, 12h);  // lets the others know station 2
     world.run_for(1min);
     for (int i = 0; i < 250; ++i) {
       world.send(alpha, 1, 2000, 12h);

@@ -29,7 +29,7 @@ class PMulNodes {
     std::unique_ptr<acp142::CarrierUdopCore> carrier;
     std::unique_ptr<acp142::PMulCore> core;
     std::deque<gateways::SisEvent> news;
-    std::map<std::uint8_t, gateways::SisRequestId> arq;  // by the number in the header
+    std::map<std::uint8_t, gateways::SisRequestId> arq;  // key: the number in the header
     std::optional<Instant> received_at;
     std::vector<acp142::Received> received;
     std::vector<acp142::DestinationEnded> ended;

@@ -18,7 +18,7 @@ namespace s5066::sim {
 struct FadingPart {
   Duration lasting{};
   double snr_db = 20;    // mean, in 3 kHz
-  double spread_hz = 1;  // of each of the two paths
+  double spread_hz = 1;  // Doppler spread of each of the two paths
   double delay_ms = 2;   // between the paths
 };
 

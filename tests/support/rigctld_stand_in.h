@@ -90,7 +90,7 @@ class RigctldStandIn {
     const std::lock_guard lock(mutex_);
     wants_vfo_ = true;
   }
-  /// Gives no answer to "t" while `nothing`.
+  /// Gives no answer to "t" if `nothing` is true.
   void tell_nothing(bool nothing) {
     const std::lock_guard lock(mutex_);
     tells_nothing_ = nothing;

@@ -39,7 +39,7 @@ struct MediumOptions {
   double missed_sync = 0;        // probability that a listener misses a whole burst
   double fades_per_burst = 0;    // probability of a fade in mid-burst, for each listener
   double flickers_per_hour = 0;  // false carriers, for each station
-  Duration latency{};            // from the end of a block to its delivery
+  Duration latency{};            // time from the end of a block to its delivery
   std::vector<DeafTo> deaf;      // stations out of reach, in one direction
   std::vector<modem::Mode> unheard_modes;  // modes that no station hears
   std::vector<UnheardMode> unheard_by;
@@ -120,11 +120,11 @@ class Medium final : public Air {
   /// One listener's view of one burst.
   struct Reception {
     std::shared_ptr<Burst> burst;
-    Bytes octets;               // as damaged for this listener
+    Bytes octets;               // octets with this listener's damage
     std::size_t delivered = 0;  // octets handed over
     std::optional<Instant> fades_at;
     std::optional<Instant> announced_end;  // the earliest end that an intact D_PDU announced
-    std::vector<bool> damaged;             // by frame
+    std::vector<bool> damaged;             // one flag per frame
     std::size_t frames_told = 0;           // frames whose end was delivered
   };
   struct Station {
@@ -134,7 +134,7 @@ class Medium final : public Air {
     Duration keyed_time{};
     unsigned powered = 0;   // number of power cuts
     bool joined = false;    // hears a transmission whose preamble it missed, and none of its octets
-    bool losing = false;    // in a run of losses
+    bool losing = false;    // a run of losses is going on
     bool occupied = false;  // the last report to the station
     bool stuck = false;     // reports an occupied channel for ever
   };

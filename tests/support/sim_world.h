@@ -31,7 +31,7 @@ struct WorldOptions {
   modem::Mode mode;
   NodeConfig node;              // address and mode are set by the world
   std::vector<int> clocks_ppm;  // how fast each station's clock is; empty: all are exact
-  std::function<void(std::size_t station, NodeConfig& config)> adjust;  // of one station
+  std::function<void(std::size_t station, NodeConfig& config)> adjust;  // changes one station
 };
 
 /// An SIS client bound to one SAP of one node.

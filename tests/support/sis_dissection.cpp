@@ -145,8 +145,8 @@ void check(Check& c, const sis::ManagementIndication& p) {
   c.octets("s5066sis.19.body", p.body);
 }
 
-// The functions below serve normal and expedited data alike. Only the types differ, and expedited
-// data has no priority.
+// The functions below serve normal and expedited data. The types differ, and expedited data has no
+// priority.
 
 /// Returns the type as digits: "20" for S_UNIDATA_REQUEST.
 template <typename P>

@@ -139,7 +139,7 @@ Problems check_comment_openings(const SourceFile& file) {
   if (!is_cpp(file.path)) return problems;
   const std::string_view text = file.text;
   std::size_t at = 0;
-  std::size_t line = 1;  // at `at`
+  std::size_t line = 1;  // line of position `at`
   std::optional<std::size_t> line_before;
   for (const Prose& piece : prose_of(text)) {
     if (piece.literal || !text.substr(piece.begin).starts_with("//")) continue;

@@ -60,7 +60,7 @@ std::map<std::string, std::set<std::string>> tests_of(const std::vector<SourceFi
   for (const auto& file : tree) {
     if (!file.path.starts_with("tests/") || !file.path.ends_with(".cpp")) continue;
     const std::string plain = code_only(file.text);
-    std::vector<std::pair<std::string, std::size_t>> found;  // with the start of the comment
+    std::vector<std::pair<std::string, std::size_t>> found;  // name and start of the comment
     for (std::sregex_iterator at(plain.begin(), plain.end(), macro), end; at != end; ++at) {
       const auto start = with_comment_above(file.text, static_cast<std::size_t>(at->position()));
       found.emplace_back((*at)[2].str() + "." + (*at)[3].str(), start);

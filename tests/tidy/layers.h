@@ -11,8 +11,8 @@ struct Layer {
   std::string_view name;
   std::string_view files;                     // regular expression for the whole path
   std::vector<std::string_view> may_include;  // layers, besides itself; "*" for any but tests
-  std::vector<std::string_view> libraries;    // of kLibraries, besides the plain standard library
-  bool core = false;                          // no clock, thread, randomness, I/O, exception
+  std::vector<std::string_view> libraries;  // names in kLibraries, besides the plain standard ones
+  bool core = false;                        // no clock, thread, randomness, I/O, exception
 };
 
 /// A third-party library, or a part of the standard library that only some layers may use.

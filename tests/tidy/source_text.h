@@ -9,7 +9,7 @@
 namespace s5066::tidy {
 
 struct SourceFile {
-  std::string path;  // from the repository root
+  std::string path;  // path from the repository root
   std::string text;
 };
 

@@ -39,7 +39,7 @@ double snr_for(const Mode& mode) {
   return mode.rate_bps >= 8000 ? 40 : mode.rate_bps >= 2400 ? 25 : 15;
 }
 
-/// The received bursts of one that was sent between silences.
+/// Holds the received bursts of one sent burst between silences.
 struct Sent {
   std::vector<HeardBurst> bursts;
   std::uint64_t end = 0;  // sample behind the burst's last sample
@@ -423,7 +423,7 @@ TEST(ModemEnd, the_next_burst_of_4285_does_not_go_on_with_the_last) {
   }
 }
 
-// --- How soon the end is told --------------------------------------------------------------------
+// --- Time until the end is reported --------------------------------------------------------------
 
 /// Returns the delay of the decoder in bits.
 std::size_t decoder_lag(const Mode& mode) {

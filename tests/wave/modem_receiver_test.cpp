@@ -198,7 +198,7 @@ TEST(ModemReceiver, what_follows_a_burst_that_was_cut_off_is_not_delivered) {
     for (const double snr_db : {60.0, 12.0}) {
       Tape tape;
       const auto start = tape.silence(0.2).burst(mode, octets);
-      const auto cut = start + kSampleRate * 122U / 10;  // in mid-block
+      const auto cut = start + kSampleRate * 122U / 10;  // cuts the burst in mid-block
       tape.samples().resize(cut);
       const auto bursts = listen(tape.silence(12).noise(snr_db, 2));
       ASSERT_EQ(bursts.size(), 1u);
@@ -250,7 +250,7 @@ TEST(ModemReceiver, a_new_preamble_replaces_a_burst_that_stopped_in_the_middle) 
   }
 }
 
-// --- What the preamble announces -----------------------------------------------------------------
+// --- The announcement of the preamble ------------------------------------------------------------
 
 // Returns as audio a transmission whose preamble carries this pair.
 std::vector<float> announcing(std::uint8_t d1, std::uint8_t d2) {
@@ -338,7 +338,7 @@ TEST(ModemReceiver, a_preamble_near_the_noise_is_read_to_its_end) {
   EXPECT_GE(heard, 57U);
 }
 
-// --- What is not audio ---------------------------------------------------------------------------
+// --- Samples that are not audio ------------------------------------------------------------------
 
 TEST(ModemReceiver, samples_that_are_no_numbers_are_counted_and_passed_over) {
   const Bytes octets = random_octets(200, 6);

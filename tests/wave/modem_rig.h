@@ -204,7 +204,7 @@ inline void expect_whole(const std::vector<HeardBurst>& bursts, const Mode& mode
 /// The channel of a burst between transmitter and receiver.
 struct Air {
   channel::Watterson::Config channel;
-  double snr_db = 30;  // for a burst with gain 1
+  double snr_db = 30;  // ratio for a burst with gain 1
   std::uint64_t seed = 1;
 };
 

@@ -48,7 +48,7 @@ class BlockDecoder {
   Parameters p_;
   std::optional<dsp::Interleaver> interleaver_;
   dsp::ViterbiDecoder viterbi_;
-  dsp::SisoDecoder::States start_ = dsp::SisoDecoder::zero_state();  // of the next block
+  dsp::SisoDecoder::States start_ = dsp::SisoDecoder::zero_state();  // state before the next block
   std::uint64_t information_before_ = 0;                             // bits of earlier blocks
   float error_share_ = 0;
   float surplus_ = 0;

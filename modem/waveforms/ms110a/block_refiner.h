@@ -33,7 +33,7 @@ class BlockRefiner {
     const dsp::ChannelTracker& tracker;
     std::span<const dsp::Complex> symbols;
     std::span<const float> variances;
-    unsigned frame = 0;  // of the cycle
+    unsigned frame = 0;  // index in the cycle
   };
   struct Estimates {
     float noise = 1;  // variance of a sample within the receiver's filter
@@ -94,23 +94,23 @@ class BlockRefiner {
   Config config_;
   std::size_t block_symbols_;
   std::size_t step_symbols_;
-  std::size_t first_symbol_ = 0;  // of the block, in its cycle
+  std::size_t first_symbol_ = 0;  // index of the block's first symbol in its cycle
   unsigned frames_ = 0;
   unsigned passes_ = 0;
   framed::DopplerMeter doppler_{1};
   float error_ = 0;  // variance that the channel's error adds to a sample
 
   std::pmr::vector<dsp::Complex> received_;
-  std::pmr::vector<dsp::Complex> symbols_;  // of the block and before it, newest first
+  std::pmr::vector<dsp::Complex> symbols_;  // symbols of the block and before it, newest first
   std::pmr::vector<float> variances_;
-  std::pmr::vector<float> quality_;  // by frame
+  std::pmr::vector<float> quality_;  // signal share of each frame
   std::pmr::vector<float> llr_;
-  std::pmr::vector<float> extrinsic_;  // from the decoder
+  std::pmr::vector<float> extrinsic_;  // extrinsic information from the decoder
   std::pmr::vector<dsp::ChannelTracker> tracked_;
   std::optional<dsp::ChannelTracker> at_start_;
   std::optional<dsp::ChannelTracker> at_end_;
   std::pmr::vector<dsp::Complex> responses_;  // smoothed, step after step
-  std::pmr::vector<dsp::Complex> raw_;        // of each step by itself
+  std::pmr::vector<dsp::Complex> raw_;        // each step by itself
 
   dsp::BlockEqualizer equalizer_;
   std::pmr::vector<dsp::Complex> response_;

@@ -97,14 +97,14 @@ class BurstDemodulator final : public framed::ProbedDemodulator {
 
   std::pmr::vector<dsp::Complex> means_;
   std::pmr::vector<float> variances_;
-  std::pmr::vector<dsp::Complex> samples_;   // of the frame, as received
-  std::pmr::vector<dsp::Complex> received_;  // the same without the carrier's offset
+  std::pmr::vector<dsp::Complex> samples_;   // samples of the frame, as received
+  std::pmr::vector<dsp::Complex> received_;  // these samples without the carrier's offset
   std::pmr::vector<dsp::Complex> remainder_;
   std::pmr::vector<dsp::Complex> prior_mean_;
   std::pmr::vector<float> prior_variance_;
   std::pmr::vector<float> llr_;
   float frame_quality_ = 0;
-  bool tone_ = false;  // the frame is nothing but a tone
+  bool tone_ = false;  // the frame is only a tone
 };
 
 }  // namespace s5066::modem::ms110a

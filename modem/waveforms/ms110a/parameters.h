@@ -48,7 +48,7 @@ const std::array<std::uint8_t, kDataScramblerPeriod>& data_scrambler();
 /// Parameters of one mode; [110A Tables XIII to XVII]. A frame is a run of unknown symbols and the
 /// probe behind it. At 75 bit/s it is a set of 32 symbols that encode two bits, without a probe.
 struct Parameters {
-  bool coded = true;        // with the convolutional code
+  bool coded = true;        // uses the convolutional code
   bool interleaved = true;  // false: bits go out in order; a block is the smallest unit
   bool walsh = false;       // 75 bit/s
   unsigned bits_per_symbol = 0;
@@ -57,10 +57,10 @@ struct Parameters {
   unsigned repetition = 1;     // how often each coded pair is sent
   unsigned frames_per_block = 0;
   unsigned frames_per_cycle = 0;  // after this many frames the probes announce the mode again
-  unsigned segments = 0;          // of the preamble
+  unsigned segments = 0;          // segments of the preamble
   std::uint8_t d1 = 0;
   std::uint8_t d2 = 0;
-  dsp::Interleaver::Config interleaver;  // if interleaved
+  dsp::Interleaver::Config interleaver;  // set only if interleaved
 
   unsigned frame_symbols() const { return data_symbols + probe_symbols; }
   unsigned frame_bits() const { return walsh ? 2 : data_symbols * bits_per_symbol; }

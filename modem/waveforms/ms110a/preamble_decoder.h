@@ -38,7 +38,7 @@ class PreambleDecoder {
 
  private:
   static constexpr unsigned kSegmentsToBearOut = 4;
-  static constexpr int kReach = 56;  // of paths, in half-symbol samples: 11.7 ms either way
+  static constexpr int kReach = 56;  // reach of paths in half-symbol samples: 11.7 ms either way
   static constexpr std::size_t kDelays = 2 * kReach + 1;
   static constexpr std::size_t kValues = 8;
   /// Number of correlations of a segment's opening with symbols that were not sent.
@@ -64,19 +64,19 @@ class PreambleDecoder {
   // Sums over the segments read.
   Powers known_{};    // correlations with the sent symbols
   double noise_ = 0;  // correlations with the other symbols
-  double power_ = 0;  // of a sample
+  double power_ = 0;  // power of a sample
   std::array<std::array<Powers, kValues>, 2> d_{};
-  FixedVector<std::array<std::array<Powers, kValues>, 3>, kSegmentsMax> c_;  // by segment
+  FixedVector<std::array<std::array<Powers, kValues>, 3>, kSegmentsMax> c_;  // per segment
 
   Powers path_{};       // power of each path
-  Powers weight_{};     // of a squared correlation in a log-likelihood
+  Powers weight_{};     // weight of a squared correlation in a log-likelihood
   float strength_ = 0;  // over all segments
   float strength_now_;
   float doubt_ = 0;       // evidence against a preamble, in nats
   float full_score_ = 0;  // score of a matching channel symbol, summed over the segments
   /// The known symbols of the last two segments.
   FixedVector<Correlations, 2 * kSegmentOpening.size()> opening_;
-  unsigned count_ = 0;  // of the last segment, valid once decided
+  unsigned count_ = 0;  // count of the last segment, valid once decided
   PreambleReading reading_;
 };
 

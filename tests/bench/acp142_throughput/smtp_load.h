@@ -16,7 +16,7 @@ namespace s5066::acp142 {
 struct LoadCounts {
   std::uint64_t accepted = 0;   // 250 after the message
   std::uint64_t refused = 0;    // any other reply to the message
-  std::uint64_t delivered = 0;  // to the mail server
+  std::uint64_t delivered = 0;  // messages that the mail server accepted
 };
 
 /// One connection with one message under way: it sends MAIL, RCPT and BDAT in one piece (RFC 2920,

@@ -48,7 +48,7 @@ constexpr std::array kRows = {
 };
 
 double share_of_line(const Row& row, double loss, double run, unsigned window, sim::Seed seed) {
-  constexpr int kTransmissionsFirst = 20;  // until the window has its usual size
+  constexpr int kTransmissionsFirst = 20;  // transmissions until the window has its usual size
   constexpr int kTransmissionsMeasured = 60;
   const std::size_t cpdu = 2046 / row.segment_octets * row.segment_octets;
   NodeConfig node;

@@ -65,7 +65,7 @@ int transmissions_measured(const Case& c) {
 double goodput_bps(const Case& c, const NodeConfig& node, int transmissions_measured,
                    const sim::World::MakeAir& air = {}) {
   constexpr int kTransmissionsFirst = 8;
-  constexpr std::size_t kUpdusInside = 4000;  // so that flow control is the limit
+  constexpr std::size_t kUpdusInside = 4000;  // large, so that flow control is the limit
   sim::World world(1, {.mode = c.mode, .node = node}, air);
   auto& alpha = world.add_client(0, SapId{5}, sis::Confirmation::node);
   auto& bravo = world.add_client(1, SapId{5}, sis::Confirmation::node);

@@ -67,7 +67,7 @@ void print(const BitErrorPlan& plan, const BitErrorCounts& t, bool json) {
 }
 
 struct Rows {
-  std::optional<double> seconds;  // of every row; if empty, the full exposure
+  std::optional<double> seconds;  // length of every row; if empty, the full exposure
   std::uint64_t first_seed = 1;
   unsigned seeds = 3;
   unsigned constraint = ms110d::kConstraint;

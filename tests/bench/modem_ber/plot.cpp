@@ -16,7 +16,7 @@ constexpr double kLeft = 50;
 constexpr double kTop = 30;
 constexpr double kBottom = 320;
 constexpr double kLabels = 600;  // right of the curves
-constexpr double kDecades = 6;   // of the error rate, from 1 down
+constexpr double kDecades = 6;   // decades of the error rate, from 1 down
 constexpr std::array kColours = {"#06c", "#c30", "#393", "#939", "#c90", "#099", "#555"};
 
 struct Point {

@@ -330,7 +330,7 @@ void Station::judge_arrivals() {
   }
 }
 
-// --- What must never be -------------------------------------------------------------------------
+// --- Limits that must hold -----------------------------------------------------------------------
 
 void Station::watch_key() {
   const unsigned failed = key_.failed.exchange(0);

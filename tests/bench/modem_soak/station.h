@@ -23,8 +23,8 @@ namespace s5066::modem {
 struct Counts {
   // Bursts and faults of the run.
   std::uint64_t bursts = 0;   // requested
-  std::uint64_t refused = 0;  // while the key or the device failed
-  std::uint64_t cut = 0;      // by an abort, an xrun, or a failure of key or device
+  std::uint64_t refused = 0;  // refused while the key or the device failed
+  std::uint64_t cut = 0;      // cut by an abort, an xrun, or a failure of key or device
   std::uint64_t talked_over = 0;
   std::uint64_t xruns = 0;
   std::uint64_t xruns_keyed = 0;

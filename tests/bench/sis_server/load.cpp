@@ -83,10 +83,10 @@ struct Peer {
   int fd = -1;
   std::size_t number = 0;
   bool echoes = false;
-  bool waits = false;  // until the socket takes more
+  bool waits = false;  // waits until the socket takes more
   sis::Framer framer;
   Bytes unsent;
-  std::size_t sent = 0;  // of `unsent`
+  std::size_t sent = 0;  // octets of `unsent` that were sent
 };
 
 class Load {

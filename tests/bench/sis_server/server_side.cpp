@@ -24,7 +24,7 @@ NodeConfig node_config(Address address) {
   config.dts.address = address;
   config.dts.mode = *modem::parse_mode("110a-2400-short");
   config.dts.transmission_max = dts::kTransmissionMax;
-  config.sap.bind.allow_management_sap = true;  // so that 16 clients find a SAP each
+  config.sap.bind.allow_management_sap = true;  // 16 clients need a SAP each
   config.sap.bind.allow_reserved_saps = true;
   // The virtual clock is far ahead of the clients, so long timeouts keep them from counting as idle
   // or slow.

@@ -333,7 +333,7 @@ void running_daemon(const Plan& plan, const Subject& subject) {
   ::sleep(2);
   for (const std::size_t octets : kUpduOctets) {
     full_of(plan, subject, octets, [] {});
-    ::sleep(10);  // until the server has probed its silent clients
+    ::sleep(10);  // time in which the server probes its silent clients
   }
   number(plan, "memory_after", "resident_mib", resident_mib(subject.process));
 }

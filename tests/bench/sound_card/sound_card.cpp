@@ -120,7 +120,7 @@ std::vector<double> lateness_ms(Duration round_trip, int openings) {
 struct Exchange {
   int bursts = 0;
   int right = 0;
-  std::vector<double> answer_ms;  // from the end of a burst to the start of the answer
+  std::vector<double> answer_ms;  // time from the end of a burst to the start of the answer
   std::uint64_t dropped = 0;
   std::uint64_t underrun = 0;
 };

@@ -129,8 +129,8 @@ TEST(Relays, a_station_of_the_same_transmission_that_never_acknowledges) {
   EXPECT_EQ(world.faults(), "");
   EXPECT_EQ(world.copies(1, "y@back.example", 2), 1u);
   EXPECT_EQ(world.copies(1, "z@s2.example", 2), 1u);
-  EXPECT_TRUE(world.reported(1, "y@back.example"));  // by 1, which cannot know that 2 has it
-  EXPECT_TRUE(world.reported(1, "z@s2.example"));    // by 0
+  EXPECT_TRUE(world.reported(1, "y@back.example"));  // 1 reports: it cannot know that 2 has it
+  EXPECT_TRUE(world.reported(1, "z@s2.example"));    // 0 reports
 }
 
 // Method: 1 hears nothing until 2 has acknowledged, and then an address list without 2.
