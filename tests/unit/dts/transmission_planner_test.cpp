@@ -1,4 +1,4 @@
-// Whom the next transmission serves, from a list of what waits.
+// TransmissionPlanner chooses the stations of the next transmission from a list of waiting work.
 #include "s5066d/dts/transmission_planner.h"
 
 #include <gtest/gtest.h>

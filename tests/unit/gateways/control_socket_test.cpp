@@ -27,7 +27,8 @@ class ControlSocketPath : public testing::Test {
     path_.copy(address_.sun_path, sizeof address_.sun_path - 1);
     return reinterpret_cast<const sockaddr*>(&address_);
   }
-  /// The reason why a control socket does not open there; empty when it does.
+  /// Returns the reason why a control socket does not open there. Returns an empty text if it
+  /// opens.
   std::string refusal() {
     ControlSocket socket(io_, path_, [](std::string_view) { return "ok\n"; });
     const auto opened = socket.open();
@@ -54,11 +55,11 @@ TEST_F(ControlSocketPath, the_socket_of_a_living_process_is_kept) {
   const posix::Fd living = bind_there();
   ASSERT_EQ(::listen(living.get(), 0), 0);
   expect_refused("another process answers there");
-  // Whose queue is full by now, because it does not accept.
+  // The other process does not accept, so its queue is full by now.
   expect_refused("another process answers there");
 }
 
-/// No descriptor can be opened while it lives.
+/// No descriptor can be opened while this object lives.
 class NoDescriptorsLeft {
  public:
   NoDescriptorsLeft() {

@@ -140,7 +140,7 @@ TEST_F(InboxTest, a_link_in_place_of_the_temporary_folder_is_refused) {
   EXPECT_TRUE(fs::is_empty(folder.path() / "elsewhere"));
 }
 
-// A file that could not be named would be sent again for ever.
+// A file that cannot be named would be sent again for ever.
 TEST_F(InboxTest, a_file_system_without_colons_gets_another_character) {
   Inbox fat(directory, {}, [](const std::string& name) {
     return name.find(':') == std::string::npos ? 0 : EINVAL;

@@ -25,7 +25,7 @@ Bytes counting(std::size_t size) {
   return bytes;
 }
 
-/// All U_PDUs of one file.
+/// Returns all U_PDUs of one file.
 std::vector<Bytes> segments(const std::string& name, const Bytes& content,
                             std::uint8_t connection_id, std::uint8_t updu_id,
                             std::size_t mtu = kMtu) {
@@ -48,7 +48,7 @@ class Reassembly : public testing::Test {
   std::optional<RcopReassembler::Complete> feed(const Bytes& updu, Address from = kPeer) {
     return reassembler.on_updu(now, from, kRcopSap, updu);
   }
-  /// Feeds in the given order; the last one must complete the file, none before it.
+  /// Feeds the U_PDUs in the given order. The last one must complete the file, and none before it.
   Bytes complete(const std::vector<Bytes>& updus, Address from = kPeer) {
     Bytes data;
     for (std::size_t i = 0; i < updus.size(); ++i) {
@@ -174,7 +174,7 @@ TEST_F(Reassembly, an_unknown_application_gets_its_first_segment_alone) {
 }
 
 TEST_F(Reassembly, the_largest_pdu_arrives_and_one_octet_more_is_ignored) {
-  const std::size_t fits = config.pdu_octets_max - 6;  // header of a one-letter name
+  const std::size_t fits = config.pdu_octets_max - 6;  // the header of a one-letter name
   EXPECT_FALSE(complete(segments("f", counting(fits), 0, 1)).empty());
   for (const Bytes& updu : segments("f", counting(fits + 1), 0, 2)) EXPECT_FALSE(feed(updu));
   EXPECT_EQ(reassembler.stats().too_large, 1u);

@@ -134,7 +134,7 @@ TEST_F(RelayCommands, an_empty_spool_is_listed_as_empty_and_that_is_no_error) {
   }
 }
 
-// Goal:   a service that is not root can use the spool into which root's `send` came first.
+// Goal:   a service that is not root can use a spool that root's `send` has made before.
 TEST_F(RelayCommands, a_file_that_root_sends_first_leaves_a_spool_that_the_service_can_write) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can become another user";
   constexpr uid_t kService = 61234;

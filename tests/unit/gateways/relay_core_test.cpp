@@ -59,7 +59,7 @@ TEST(Relay, segments_are_not_sent_one_by_one) {
   world.start(kLeft);
   world.send(kLeft, "f", content_of(100000));
   EXPECT_TRUE(world.run_until_delivered(hours(1)));
-  EXPECT_EQ(world.outstanding_peak(kLeft), 12u);  // a quarter is for other stations
+  EXPECT_EQ(world.outstanding_peak(kLeft), 12u);  // a quarter is kept for other stations
 }
 
 TEST(Relay, nothing_is_sent_while_the_flow_is_off) {
@@ -67,7 +67,7 @@ TEST(Relay, nothing_is_sent_while_the_flow_is_off) {
   world.send(kLeft, "f", content_of(100000));
   EXPECT_TRUE(world.run_until_delivered(hours(1)));
   EXPECT_EQ(world.inbox(kRight), (Files{{"f", content_of(100000)}}));
-  EXPECT_LE(world.sent_while_off(kLeft), 64u);  // what left before the news came
+  EXPECT_LE(world.sent_while_off(kLeft), 64u);  // these left before the report came
   RelayCore& core = world.core(kLeft);
   core.on_sis(world.now(), gateways::SisFlow{false});
   world.send(kLeft, "g", content_of(100));
@@ -109,7 +109,7 @@ TEST(Relay, a_lost_acknowledgement_costs_a_repeat_but_not_a_second_file) {
   }
 }
 
-/// Until every octet of the file has been confirmed.
+/// Runs until `octets` octets of the file have been confirmed.
 void run_until_confirmed(RelayWorld& world, std::size_t octets) {
   for (int s = 0; s < 600; ++s) {
     world.run_for(seconds(1));
@@ -143,7 +143,7 @@ TEST(Relay, an_acknowledgement_has_longer_while_other_files_occupy_the_line) {
   const auto id = world.send(kLeft, "f", content_of(10));
   world.send(kLeft, "g", content_of(100000));
   ASSERT_NO_FATAL_FAILURE(run_until_confirmed(world, 10));
-  // A whole transmission of the other file each way, 127.5 s.
+  // The time covers a whole transmission of the other file each way, 127.5 s.
   world.run_for(seconds(180 + 254));
   EXPECT_EQ(world.item(kLeft, id).state, SpoolState::active);
   world.run_for(seconds(5));
@@ -178,8 +178,8 @@ TEST(Relay, a_missing_peer_is_tried_again_at_growing_intervals_until_the_time_is
   EXPECT_EQ(world.item(kLeft, id).reason, "no relay is bound at the destination");
 }
 
-// Goal:   a relay that starts before its clock is right (a machine without a battery) neither keeps
-//         a file that has been tried waiting for years, nor for ever.
+// Goal:   a relay that starts before its clock is right (a machine without a battery) does not keep
+//         a tried file waiting for years or for ever.
 TEST(Relay, a_clock_that_is_years_behind_at_the_start_holds_nothing_up) {
   RelayWorld world(1);
   world.kill(kRight);
@@ -417,8 +417,9 @@ TEST(Relay, a_late_acknowledgement_of_an_earlier_attempt_counts) {
   EXPECT_EQ(world.item(kLeft, id).state, SpoolState::delivered);
 }
 
-// Goal:   a kill at any step of either relay costs time, never a file, and never makes two of one.
-// Method: one transfer, killed before its n-th step for every n; the relay is back 45 s later.
+// Goal:   a kill at any step of either relay costs time. It never costs a file and never doubles
+//         one.
+// Method: one transfer is killed before its n-th step, for every n. The relay is back 45 s later.
 TEST(RelayKill, at_any_step_of_either_relay_the_file_arrives_once) {
   for (const Side side : {kLeft, kRight}) {
     std::uint64_t kills = 0;
@@ -439,7 +440,7 @@ TEST(RelayKill, at_any_step_of_either_relay_the_file_arrives_once) {
 }
 
 // Goal:   whatever the subnet, the disks and the power do, each file arrives once.
-// Method: for an hour anything may fail; then faults stop and everything must arrive.
+// Method: anything may fail for an hour. Then the faults stop and everything must arrive.
 TEST(RelaySwarm, every_file_arrives_once_under_any_mix_of_faults) {
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);

@@ -1,7 +1,7 @@
-// One file relay in virtual time with its real spool, and in front of it a node with many stations:
-// each has a queue at the node, larger priority first; transmissions last up to 127.5 s and take
-// turns between the stations. A station that is away is called three times, then all that waits for
-// it is rejected.
+// One file relay runs in virtual time with its real spool, in front of a node with many stations.
+// Each station has a queue at the node, larger priority first. Transmissions last up to 127.5 s and
+// take turns between the stations. A station that is away is called three times, and then all that
+// waits for it is rejected.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -27,7 +27,8 @@ class RelayStations {
   static constexpr Address station(unsigned number) { return Address{0x01020300u + number}; }
   static constexpr Duration kTransmission = std::chrono::milliseconds(127500);
   static constexpr Duration kTurn = std::chrono::seconds(5);
-  static constexpr Duration kCalls = std::chrono::seconds(188);  // in vain, the waits between them
+  // Three calls and the waits between them.
+  static constexpr Duration kCalls = std::chrono::seconds(188);
 
   explicit RelayStations(const file_relay::RelayCore::Config& config = {}, double bit_rate = 2400)
       : octets_per_s_(bit_rate / 8) {
@@ -81,7 +82,7 @@ class RelayStations {
     }
     now_ = end;
   }
-  /// How long until the file is there; nothing if it is not in that time.
+  /// Returns the time until the file is there, or nothing if it takes longer than `most`.
   std::optional<Duration> time_until_arrival(unsigned at, const std::string& name, Duration most) {
     const Instant start = now_;
     while (now_ - start < most && !arrived_at(at, name)) run_for(std::chrono::seconds(1));
@@ -89,7 +90,7 @@ class RelayStations {
     if (!arrived) return std::nullopt;
     return *arrived - start.time_since_epoch();
   }
-  /// The station sends us something that acknowledges nothing.
+  /// Lets the station send us a U_PDU that acknowledges nothing.
   void hear(unsigned from) {
     Bytes updu;
     gateways::encode(gateways::RcopHeader{.application_id = 0x7777}, updu);
@@ -171,7 +172,8 @@ class RelayStations {
     });
   }
 
-  /// One transmission to the next station in turn that has something and is there.
+  /// Sends one transmission to the next station in turn that is present and has something to
+  /// receive.
   void transmit_next() {
     const auto usable = [](const auto& entry) {
       return !entry.second.away && !entry.second.called && !entry.second.queue.empty();

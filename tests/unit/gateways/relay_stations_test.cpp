@@ -1,4 +1,5 @@
-// Files to many stations: nothing waits for a station that does not answer, nor for a large file.
+// The relay sends files to many stations. No file waits for a station that does not answer, or for
+// a large file.
 #include "tests/unit/gateways/relay_stations.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +16,7 @@ constexpr unsigned kLive = 1;
 constexpr unsigned kOther = 2;
 constexpr unsigned kAway = 3;
 
-/// A transmission that has begun, and the one with the file in it.
+/// The time of a transmission that has begun, and of the next one, which has the file in it.
 constexpr Duration kTwoTransmissions = 2 * (RelayStations::kTransmission + RelayStations::kTurn);
 
 void report(const char* what, std::optional<Duration> time) {

@@ -40,7 +40,7 @@ void RelayWorld::start(Side side) {
   auto opened = gateways::SqliteStore::open(s.store_config);
   ASSERT_TRUE(opened) << to_string(opened.error());
   s.store.emplace(std::move(opened).value());
-  static_cast<void>(s.store->recover());  // an inbox that is away is no reason not to start
+  static_cast<void>(s.store->recover());  // the relay also starts without its inbox
   s.core = std::make_unique<RelayCore>(core_config);
   s.wake_at.reset();
   s.core->on_clock(now_, utc());
@@ -138,7 +138,7 @@ void RelayWorld::pump(Side side) {
   });
 }
 
-// The work and its result are two steps: a relay may die between them.
+// The work and its result are two steps, because a relay may die between them.
 void RelayWorld::serve(Side side, gateways::StoreRequest request) {
   const std::uint64_t incarnation = station(side).incarnation;
   at(now_ + milliseconds(2), [this, side, incarnation, request = std::move(request)] {
@@ -173,7 +173,7 @@ void RelayWorld::submit(Side side, gateways::SisUnidata updu) {
 void RelayWorld::arrive(Side from, const gateways::SisUnidata& updu, std::uint64_t binding,
                         bool reject) {
   const Side to = from == kLeft ? kRight : kLeft;
-  if (station(from).binding != binding) return;  // its node has dropped it
+  if (station(from).binding != binding) return;  // the node has dropped it
   const bool there = station(to).bound && station(to).core != nullptr;
   const bool arrives = there && !station(from).muted && (!reject || rng_.chance(0.5));
   for (int copies = arrives ? 1 + rng_.chance(subnet.repeated) : 0; copies > 0; --copies) {
@@ -196,7 +196,7 @@ void RelayWorld::arrive(Side from, const gateways::SisUnidata& updu, std::uint64
   }
 }
 
-// As another program would: through the file, not through the relay.
+// Hands the file over as another program would: through the spool file, not through the relay.
 gateways::SpoolId RelayWorld::send(Side from, const std::string& name, const Bytes& content) {
   const Side to = from == kLeft ? kRight : kLeft;
   auto hand_over = gateways::SqliteStore::open(station(from).store_config);

@@ -1,5 +1,6 @@
-// Two file relays in virtual time: real cores, real spools, and a simulated subnetwork between them
-// that rejects, repeats, reorders, stops and goes away. Either relay can be killed at any step.
+// Two file relays run in virtual time with real cores and real spools. The simulated subnetwork
+// between them rejects, repeats, reorders, stops and goes away. The test can kill either relay at
+// any step.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +20,10 @@
 namespace s5066::test {
 
 struct SubnetOptions {
-  double rejected = 0;           // of U_PDUs; half of these arrive all the same
-  double repeated = 0;           // arrive twice
-  bool reordered = false;        // as they arrive
-  std::size_t queue_max = 1000;  // flow goes off above, on again at half
+  double rejected = 0;           // share of U_PDUs; half of these arrive all the same
+  double repeated = 0;           // share that arrives twice
+  bool reordered = false;        // true: U_PDUs arrive in any order
+  std::size_t queue_max = 1000;  // the flow goes off above, and on again at half
   Duration per_updu = std::chrono::seconds(2);
   std::size_t mtu = 2048;
 };
@@ -35,24 +36,24 @@ class RelayWorld {
 
   file_relay::RelayCore::Config core_config;
   SubnetOptions subnet;
-  /// What the clocks of both relays are ahead of the right time.
+  /// The clocks of both relays are ahead of the right time by this.
   Duration clock_ahead{};
 
   void start(Side side);
   void kill(Side side);
-  /// The relay dies before the n-th step from now, counted from 1, and is back after a while.
+  /// Kills the relay before the n-th step from now, counted from 1. It is back after a while.
   void kill_at_step(Side side, std::uint64_t step) { station(side).steps_left = step; }
   bool was_killed(Side side) const { return stations_[side].kills > 0; }
 
   gateways::SpoolId send(Side from, const std::string& name, const Bytes& content);
   gateways::SpoolItem item(Side side, gateways::SpoolId id);
 
-  /// The clock is put forward, or back, while the relay runs.
+  /// Puts the clock forward or back while the relay runs.
   void set_clock(Side side, Duration step);
   void lose_connection(Side side, Duration outage);
-  /// errno of every step of storing into the inbox; 0: it works.
+  /// Sets the errno of every step of storing into the inbox. With 0 the steps work.
   void set_inbox_errno(Side side, int code) { station(side).inbox_errno = code; }
-  /// Everything from here to there is lost without a word for so long: nobody is told.
+  /// While muted, everything from here to the other side is lost, and no side is told.
   void mute(Side from, bool muted) { station(from).muted = muted; }
 
   void run_for(Duration time);
@@ -108,7 +109,7 @@ class RelayWorld {
   Station& station(Side side) { return stations_[side]; }
   UtcSeconds utc() const;
   void at(Instant when, std::function<void()> run);
-  /// Runs only if the relay has not died meanwhile; true when it lives on.
+  /// Runs only if the relay has not died meanwhile. True if it lives on.
   bool step(Side side);
   void bind(Side side);
   void pump(Side side);

@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t kPage = 4096;
 constexpr int kRows = 1000;
 
-/// A table of rows of which three fill a page.
+/// The table has rows of which three fill a page.
 class RemoveEach : public testing::Test {
  protected:
   RemoveEach() : vfs(test::PowerVfs::Unsynced::kept) {
@@ -25,7 +25,7 @@ class RemoveEach : public testing::Test {
         "WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < " +
         std::to_string(kRows) + ") INSERT INTO rows SELECT id, zeroblob(1200) FROM n";
     EXPECT_TRUE(db->execute(fill.c_str()));
-    open();  // with nothing in its cache
+    open();  // the new connection has an empty cache
   }
   ~RemoveEach() override { db.reset(); }
   void open() {
@@ -66,7 +66,7 @@ TEST_F(RemoveEach, what_is_on_a_page_that_the_disk_does_not_read_stays_and_no_ot
   vfs.set_bad(100 * kPage, kPage);
   const Removal removal = remove();
   EXPECT_TRUE(removal.done);
-  EXPECT_GE(removal.kept.size(), 3u);  // and its neighbours, which cannot be joined with it
+  EXPECT_GE(removal.kept.size(), 3u);  // includes neighbours that cannot be joined with it
   EXPECT_LT(removal.kept.size(), 12u);
   EXPECT_EQ(left(), static_cast<std::int64_t>(removal.kept.size()));
 }

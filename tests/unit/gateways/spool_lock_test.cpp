@@ -11,7 +11,7 @@
 namespace s5066::gateways {
 namespace {
 
-/// What a process of its own hears, which ends without letting go of anything.
+/// Returns the answer to a process of its own, which ends without releasing anything.
 std::string heard_by_another_process(const std::string& directory) {
   int ends[2];
   if (::pipe(ends) != 0) return "no pipe";
@@ -59,9 +59,9 @@ TEST(SpoolLock, keeps_spools_apart_and_wants_a_folder) {
   EXPECT_EQ(lock_spool(folder.path() / "none", "relay").error().code, ErrorCode::io);
 }
 
-constexpr uid_t kService = 61234;  // some user that is not root
+constexpr uid_t kService = 61234;  // any user that is not root
 
-/// Exit status of a process of its own that runs `body` as this user.
+/// Returns the exit status of a process of its own that runs `body` as this user.
 template <typename Body>
 int status_of(uid_t user, const Body& body) {
   const pid_t child = ::fork();

@@ -39,7 +39,7 @@ class SqliteStoreTest : public testing::Test {
   Result<StoreAnswer> ask(StoreOperation operation) {
     return store->execute({StoreTicket{1}, std::move(operation)}).answer;
   }
-  /// The U_PDU_ID of the first attempt.
+  /// Starts the first attempt and returns its U_PDU_ID.
   Result<std::uint8_t> begin(SpoolId id, UtcSeconds now = kNow) {
     const auto saved = ask(SaveItem{id, SpoolState::active, 1, now, now, ""});
     if (!saved) return saved.error();
@@ -152,7 +152,7 @@ TEST_F(SqliteStoreTest, the_spool_takes_its_limit_and_no_more) {
   EXPECT_EQ(store->enqueue({Address{7}, "f", {}, kNow}).error().code, ErrorCode::queue_full);
 }
 
-// The index's entry of a file that is over has the number of one that waits, in both its places.
+// In both of its places the index entry of a finished file has the number of a waiting one.
 TEST_F(SqliteStoreTest, what_waits_is_not_purged_because_of_a_wrong_index) {
   std::optional<SpoolId> last;
   for (int i = 0; i < 5; ++i)
@@ -189,15 +189,15 @@ TEST_F(SqliteStoreTest, the_same_file_gets_another_id_while_the_receiver_remembe
     ASSERT_TRUE(id && !used[*id]) << i;
     used[*id] = true;
   }
-  // Any of them may be there although nothing was acknowledged.
+  // Any of them may be at the receiver, although none was acknowledged.
   EXPECT_EQ(try_once(kNow, SpoolState::failed).error().code, ErrorCode::queue_full);
   EXPECT_TRUE(begin(*store->enqueue({kPeer, "other", kHello, kNow})));
   EXPECT_TRUE(try_once({kNow.value + config.duplicate_window_s}, SpoolState::failed));
 }
 
 // Goal:   identical files are told from repeats at any number of them.
-// Method: a thousand, each repeated now and then before the next; sender and receiver share a
-// spool.
+// Method: a thousand files, each repeated now and then before the next. Sender and receiver share a
+//         spool.
 TEST_F(SqliteStoreTest, identical_files_have_no_limit_and_repeats_are_still_known) {
   for (int i = 0; i < 1000; ++i) {
     const auto id = store->enqueue({kPeer, "same", kHello, kNow});
@@ -381,7 +381,7 @@ TEST_F(SqliteStoreTest, a_full_disk_under_the_spool_refuses_and_recovers) {
   EXPECT_NE(refused.error().detail.find("full"), std::string::npos) << refused.error().detail;
   for (int i = 0; i < 3; ++i) EXPECT_FALSE(receive("f", kHello));
   EXPECT_TRUE(test::visible_files(config.inbox).empty());
-  EXPECT_EQ(Inbox(config.inbox).temporaries()->size(), 1u);  // tries do not pile up
+  EXPECT_EQ(Inbox(config.inbox).temporaries()->size(), 1u);  // failed tries do not pile up
   vfs.set_full(false);
   EXPECT_TRUE(store->enqueue({kPeer, "after", kHello, kNow}));
   EXPECT_TRUE(receive("f", kHello));
@@ -454,9 +454,9 @@ TEST_F(SqliteStoreTest, a_statement_left_in_the_middle_holds_up_nobody) {
 
 // --- Power cuts ----------------------------------------------------------------------------------
 
-// Goal:   nothing that was promised is lost, and nothing arrives twice, wherever the power fails.
-// Method: a short life of a spool is cut at every change to any file, under three ideas of what a
-//         disk does with what was not synced; then the power is back and the far side repeats.
+// Goal:   wherever the power fails, nothing that was promised is lost, and nothing arrives twice.
+// Method: the test cuts a short life of a spool at every change to any file, with three assumptions
+//         about data that was not synced. Then the power is back and the far side repeats.
 class PowerCut : public testing::TestWithParam<test::PowerVfs::Unsynced> {
  protected:
   struct Promises {
@@ -523,7 +523,7 @@ class PowerCut : public testing::TestWithParam<test::PowerVfs::Unsynced> {
     for (const std::string& name : promises.stored) {
       EXPECT_EQ(test::visible_files(inbox_).count(name), 1u) << name;
     }
-    // The far side heard nothing of some, and sends all of it again.
+    // The far side got no answer to some of them and sends all of them again.
     EXPECT_TRUE(store_file(*opened, "in-1", 1));
     EXPECT_TRUE(store_file(*opened, "in-2", 2));
     const auto files = test::visible_files(inbox_);
@@ -608,7 +608,7 @@ TEST_F(SqliteStoreTest, the_store_thread_refuses_the_request_after_the_last_that
   ASSERT_TRUE(ask_thread(1));
   {
     std::unique_lock lock(mutex);
-    changed.wait(lock, [&] { return in_post; });  // the queue is empty, its thread is busy
+    changed.wait(lock, [&] { return in_post; });  // the queue is empty and its thread is busy
   }
   EXPECT_TRUE(ask_thread(2));
   EXPECT_TRUE(ask_thread(3));

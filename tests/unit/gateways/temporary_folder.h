@@ -1,4 +1,4 @@
-// A folder of its own for one test, removed at the end.
+// Makes a folder for one test and removes it at the end.
 #pragma once
 
 #include <stdlib.h>
@@ -16,7 +16,8 @@ namespace s5066::test {
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    // In memory where there is such a place: what is synced survives a simulated power cut only.
+    // The folder is in memory if possible, because synced data must survive only a simulated power
+    // cut.
     const std::filesystem::path memory = "/dev/shm";
     const auto base =
         std::filesystem::exists(memory) ? memory : std::filesystem::temp_directory_path();
@@ -42,7 +43,7 @@ inline Bytes read_file(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-/// The files an operator sees: names and contents.
+/// Returns the files that an operator sees: names and contents.
 inline std::map<std::string, Bytes> visible_files(const std::filesystem::path& folder) {
   std::map<std::string, Bytes> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
