@@ -129,7 +129,7 @@ std::vector<modem::Mode> modes_with(Predicate holds) {
 
 // Goal:   if the ratio promises modes that the receiver does not decode at all, the two stations
 //         return to modes that work each time, and do not spend their time on repeated trials.
-// Method: 20 dB; the receivers decode nothing in STANAG 4539, or nothing with a medium or long
+// Method: 20 dB; the receivers decode nothing in STANAG 4539, or nothing with a medium or longer
 //         interleaver, or nothing above 600 bit/s. The 120,000 octets take 53 minutes at 300 bit/s.
 TEST(Adaptation, a_link_comes_back_from_modes_that_are_not_heard_however_it_changes_them) {
   const std::vector<std::vector<modem::Mode>> unheard = {
