@@ -1,4 +1,5 @@
-// The bearers of P_MUL without theirs, and the UDP one over the loopback interface.
+// These tests run the bearers of P_MUL without a network, and the UDP bearer over the loopback
+// interface.
 #include <gtest/gtest.h>
 
 #include "gateways/acp142/carrier_udop_core.h"
@@ -91,7 +92,7 @@ TEST(CarrierUdop, takes_pdus_while_bound_and_the_flow_is_on) {
   EXPECT_FALSE(carrier.ready());
 }
 
-// PM-087: 1500 octets in 10 s are 1200 bit/s, whatever was configured.
+// PM-087: 1500 octets in 10 s are 1200 bit/s, whatever rate was configured.
 TEST(CarrierUdop, measures_how_fast_the_node_transmits) {
   auto config = udop();
   config.rate_bps = 75;
@@ -112,7 +113,8 @@ TEST(CarrierUdop, measures_how_fast_the_node_transmits) {
   EXPECT_NEAR(carrier.drain().rate_bps(), 1200, 1);
 }
 
-// Else a quiet hour would let the first message after it wait for its answers for as long.
+// Otherwise the first message after a quiet hour would wait for its answers for as long as that
+// hour.
 TEST(CarrierUdop, a_pause_does_not_make_the_node_look_slow) {
   CarrierUdopCore carrier(udop());
   carrier.on_sis(at(0s), SisBound{});
@@ -143,7 +145,8 @@ TEST(CarrierUdop, repeats_count_in_how_long_it_takes) {
   EXPECT_EQ(carrier.clear_at(at(30s)), at(30s));
 }
 
-// PM-024, PM-087: the node sends the most urgent first, but for two transmissions that it prepares.
+// PM-024, PM-087: the node sends the most urgent PDU first, except for two transmissions that it
+// prepares.
 TEST(CarrierUdop, an_urgent_pdu_leaves_before_what_waits_in_the_node) {
   auto config = udop();
   config.rate_bps = 800;
@@ -161,12 +164,13 @@ TEST(CarrierUdop, an_urgent_pdu_leaves_before_what_waits_in_the_node) {
   EXPECT_EQ(carrier.clear_at(at(5s), 2), at(5s + 10s + CarrierUdopCore::kHeldByNodeMax));
   EXPECT_EQ(carrier.clear_at(at(5s), 8), at(515s));
   EXPECT_EQ(carrier.clear_at(at(5s)), at(515s));
-  // The urgent one has left; of what is left the node holds no more than that.
+  // The urgent PDU has left. The node holds no more of the rest than that.
   EXPECT_EQ(carrier.clear_at(at(485s), 2), at(515s));
   EXPECT_EQ(carrier.clear_at(at(600s), 2), at(600s));
 }
 
-// PM-081, PM-084: only one node, only when asked for, only on a SAP that may carry both.
+// PM-081, PM-084: the carrier uses ARQ to one node only, only when asked, and only on a SAP that
+// may carry both.
 TEST(CarrierUdop, uses_arq_where_it_may) {
   const auto mode_of = [](SapId sap, const OutgoingPdu& pdu) {
     CarrierUdopCore carrier(udop(sap));
@@ -248,7 +252,7 @@ TEST(CarrierUdop, only_the_station_of_the_table_speaks_for_a_node) {
   EXPECT_EQ(carrier.stats().source_refused, 1u);
   carrier.on_sis(at(1s), SisIndication{kBravoAddress, kUdopSap, updu});
   EXPECT_EQ(carrier.poll_datagram()->size(), 24u);
-  updu[3] = 1;  // the second piece of something
+  updu[3] = 1;  // the second piece of a datagram
   carrier.on_sis(at(1s), SisIndication{kBravoAddress, kUdopSap, updu});
   updu[3] = 0;
   updu[5] = 3;  // another application
@@ -303,7 +307,7 @@ TEST(CarrierUdpCore, each_use_has_its_port_and_address) {
 TEST(CarrierUdpCore, keeps_to_the_rate_of_a_group_for_what_goes_there) {
   CarrierUdpCore carrier(
       {.groups = {{kGroup, 7}, {{2}, 8}}, .rate_bps = 8000, .group_rates_bps = {{kGroup, 4000}}});
-  const Bytes pdu(72, 1);  // 100 octets with what IP adds
+  const Bytes pdu(72, 1);  // 100 octets with the IP and UDP headers
   for (const auto& [target, wait] :
        {std::pair<Target, Duration>{kGroup, 200ms}, {GroupId{2}, 100ms}, {NodeId{3}, 100ms}}) {
     const Instant now = carrier.clear_at();
@@ -328,13 +332,14 @@ TEST(CarrierUdpCore, keeps_to_its_rate) {
   carrier.poll_datagram();
   EXPECT_FALSE(carrier.ready(at(2s) - 1ns));
   EXPECT_TRUE(carrier.ready(at(2s)));
-  ASSERT_TRUE(carrier.request_send(at(5s), pdu_to(kGroup, 972)).ok());  // nothing had to be sent
+  // Nothing had to be sent in the meantime.
+  ASSERT_TRUE(carrier.request_send(at(5s), pdu_to(kGroup, 972)).ok());
   carrier.poll_datagram();
   EXPECT_FALSE(carrier.ready(at(6s - 1ms) - 1ns));
   EXPECT_TRUE(carrier.ready(at(6s - 1ms)));
 }
 
-/// One P_MUL node on the loopback interface, with its own clock that only moves when told.
+/// Runs one P_MUL node on the loopback interface, with a clock that only the test moves.
 struct LanNode {
   LanNode(boost::asio::io_context& io, std::uint32_t address, std::uint16_t ports) : rng(address) {
     CarrierUdp::Config lan{.interface = 0x7F000001, .listen = address, .hops = 0};

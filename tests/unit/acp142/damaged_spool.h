@@ -1,4 +1,4 @@
-// A spool of mail on a disk that gives things back otherwise than it got them.
+// A spool of mail is on a disk that returns other data than was written to it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ inline constexpr UtcSeconds kMuchLater{kNow.value + 100 * 86400};
 inline constexpr std::uint64_t kPage = 4096;
 inline constexpr int kMails = 12;
 
-/// A dozen messages, so large in each table that a page has a few of them.
+/// Holds a dozen messages that are so large in each table that a page has a few of them.
 class DamagedSpool : public testing::Test {
  protected:
   DamagedSpool() {
@@ -80,7 +80,7 @@ class DamagedSpool : public testing::Test {
     for (const MailItem& item : std::get<TakenMail>(*answer).items) taken.push_back(item.id);
     return taken;
   }
-  /// Where the first page with this begins; the store is closed.
+  /// Closes the store and returns the begin of the first page that holds `text`.
   std::uint64_t page_of(const std::string& text) {
     store.reset();
     std::ifstream file(config.path, std::ios::binary);
@@ -98,7 +98,7 @@ class DamagedSpool : public testing::Test {
     file.close();
     reopen();
   }
-  /// Where this table or index begins.
+  /// Returns the begin of this table or index.
   std::uint64_t root_of(const std::string& name) {
     return (number("SELECT rootpage FROM sqlite_schema WHERE name = '" + name + "'") - 1) * kPage;
   }
@@ -113,7 +113,7 @@ class DamagedSpool : public testing::Test {
     for (std::uint32_t i = 0; i < 5; ++i) outcome.changes.push_back({i, state, ""});
     return ask(outcome);
   }
-  /// How many more are taken before the spool is full.
+  /// Returns how many more messages are taken before the spool is full.
   int room() {
     for (int kept = 0;; ++kept) {
       const auto answer =
@@ -134,7 +134,7 @@ class DamagedSpool : public testing::Test {
     std::sort(found.begin(), found.end());
     return found;
   }
-  /// All that were accepted but for these.
+  /// Returns all accepted messages except these.
   std::vector<MailId> but_for(const std::vector<MailId>& some) const {
     std::vector<MailId> rest;
     for (const MailId id : ids) {

@@ -1,4 +1,4 @@
-// How many messages may be under way, by destination and precedence.
+// DeliveryRoom limits how many messages may be in progress, by destination and precedence.
 #include "gateways/acp142/delivery_room.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ constexpr DeliveryRoom::Limits kLimits{.items_max = 6,
 
 struct Room : DeliveryRoom {
   Room() : DeliveryRoom(kLimits, kLimits) {}
-  /// Adds as many as are admitted.
+  /// Adds as many messages as are admitted.
   int fill(std::uint8_t priority, const std::vector<NodeId>& stations, std::uint64_t octets = 1,
            bool gives_way = false) {
     int added = 0;
@@ -43,7 +43,7 @@ TEST(DeliveryRoom, each_step_of_precedence_has_a_reserve_with_a_full_station) {
   for (const std::uint8_t priority : {kRoutine, kPriority, kImmediate, kFlash}) {
     EXPECT_EQ(room.fill(priority, {kAbsent}), priority == kRoutine ? 2 : 1) << int{priority};
   }
-  EXPECT_EQ(room.fill(0, {kAbsent}), 0);  // override shares it with flash
+  EXPECT_EQ(room.fill(0, {kAbsent}), 0);  // override shares its room with flash
 }
 
 TEST(DeliveryRoom, each_step_of_precedence_has_a_reserve_of_all) {
@@ -68,7 +68,7 @@ TEST(DeliveryRoom, octets_are_bounded_with_one_message_besides) {
   EXPECT_EQ(room.fill(kRoutine, {kAbsent}, 499), 2);
   Room other;
   EXPECT_EQ(other.fill(kRoutine, {kAbsent}, 500), 1);
-  EXPECT_EQ(other.fill(kPriority, {kAbsent}, 500), 1);  // by the reserve
+  EXPECT_EQ(other.fill(kPriority, {kAbsent}, 500), 1);  // it uses the reserve
   EXPECT_EQ(other.fill(kRoutine, {kUp}, 500), 0);       // all octets are taken
   EXPECT_EQ(other.fill(kPriority, {kUp}, 500), 1);
 }
@@ -80,7 +80,7 @@ TEST(DeliveryRoom, what_waits_for_stations_that_did_not_answer_gives_way) {
   }
   EXPECT_TRUE(room.admits(kRoutine, {kUp}));
   room.set_unanswering({{20}});
-  EXPECT_FALSE(room.admits(kRoutine, {{20}}));  // it is no better than those that wait
+  EXPECT_FALSE(room.admits(kRoutine, {{20}}));  // it has no better right than the waiting ones
   EXPECT_FALSE(room.is_over(false));
   for (int i = 0; i < 4; ++i) room.add({kRoutine, 1, {kUp}});
   EXPECT_TRUE(room.is_over(false));

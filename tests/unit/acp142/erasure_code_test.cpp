@@ -9,7 +9,7 @@
 namespace s5066::acp142 {
 namespace {
 
-/// Multiplies in GF(2^8) with 0x11D, bit by bit: what the format says, without the library.
+/// Multiplies in GF(2^8) with 0x11D, bit by bit, as the format says and without the library.
 std::uint8_t times(std::uint8_t a, std::uint8_t b) {
   unsigned product = 0, shifted = a;
   for (unsigned bits = b; bits != 0; bits >>= 1) {
@@ -64,7 +64,7 @@ TEST(BlockGroups, deal_blocks_like_cards) {
   }
 }
 
-// The documented format, calculated without the library: three blocks, the last one short.
+// The test computes the documented format without the library: three blocks, the last one short.
 TEST(ErasureCode, parity_is_what_the_format_says) {
   const Bytes content = {1, 2, 3, 4, 5};
   const BlockGroups groups(3);

@@ -1,4 +1,4 @@
-// One station that does not answer: nobody else waits for it, and nobody is told what is not so.
+// One station does not answer. No other station waits for it, and no sender gets a wrong report.
 #include "tests/unit/acp142/mail_core_fixture.h"
 
 namespace s5066::acp142 {
@@ -21,7 +21,7 @@ class MailAbsent : public MailCoreTest {
                              [&](const Destination& to) { return to.node == node; });
         }));
   }
-  /// No answer came to it.
+  /// Reports that no answer to this submission came from `node`.
   void leave_unanswered(NodeId node, std::size_t submission) {
     core->on_unanswered({submissions.at(submission).key, node});
   }
@@ -88,7 +88,7 @@ TEST_F(MailAbsent, many_absent_stations_give_way_to_one_that_answers) {
   for (int i = 0; i < 2; ++i) send({"<a@ship.example>"}, kRoutine);
   for (int i = 0; i < 2; ++i) send({"<a@far.example>"}, kRoutine);
   send({"<a@boat.example>"}, kRoutine);
-  EXPECT_EQ(for_station(kBoat), 0u);  // the others may answer yet
+  EXPECT_EQ(for_station(kBoat), 0u);  // the others may still answer
   for (std::size_t i = 0; i < 4; ++i) leave_unanswered(i < 2 ? kShip : kFar, i);
   wait(config.spool_poll);
   ASSERT_EQ(for_station(kBoat), 1u);
@@ -141,7 +141,7 @@ TEST_F(MailAbsent, all_mail_for_a_station_in_emcon_is_sent_and_waits_for_its_end
   }
   EXPECT_EQ(submissions.size(), 100u);
   wait(config.suspended_for + minutes(1));
-  EXPECT_EQ(submissions.size(), 100u);  // and not all of it again
+  EXPECT_EQ(submissions.size(), 100u);  // the gateway does not send all of it again
   core->on_silence_of(kShip, false);
   core->on_heard(now, kShip);
   for (std::size_t i = 0; i < 100; ++i) end(kShip, Outcome::delivered, i);
@@ -197,7 +197,7 @@ TEST_F(MailAbsent, the_time_at_which_a_station_was_heard_survives_a_restart) {
   EXPECT_EQ(core->heard(kShip).value, kUtc.value + 600);
   wait(minutes(1));
   core->on_heard(now, kShip);
-  core->on_answering(now, kBoat);  // says the operator
+  core->on_answering(now, kBoat);  // the operator says so
   drain();
   core->on_clock(now, {kUtc.value + 660 - 7200});
   drain();
@@ -275,7 +275,7 @@ TEST_F(MailAbsent, what_waits_for_a_mail_server_that_hangs_expires_and_is_report
   receive("<a@ship.example>\r\n<y@shore.example>\r\n\r\nhi\r\n", 2);
   EXPECT_EQ(deliveries.size(), 1u);
   wait(hours(48) + seconds(4));
-  ASSERT_EQ(submissions.size(), 1u);  // the report, by air
+  ASSERT_EQ(submissions.size(), 1u);  // the report goes by air
   EXPECT_NE(text_of(payload().content).find("y@shore.example"), std::string::npos);
 }
 
@@ -286,7 +286,7 @@ TEST_F(MailAbsent, the_report_for_a_sender_without_a_route_goes_to_the_mail_serv
   EXPECT_EQ(deliveries[0].mail->envelope.recipients.at(0).address, "op@elsewhere.example");
   EXPECT_TRUE(was_told(MailNews::Kind::reported));
   EXPECT_FALSE(was_told(MailNews::Kind::report_lost));
-  // It has the time that a mail server has, however urgent the message was.
+  // The report has the lifetime that a mail server gives, however urgent the message was.
   send({"<b@far.example>"}, "<op@elsewhere.example> MT-PRIORITY=4");
   end(kFar, Outcome::expired, 1);
   EXPECT_EQ((*store->list(1)).at(0).expiry.value - (*store->list(1)).at(0).created.value,

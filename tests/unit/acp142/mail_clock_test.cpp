@@ -1,4 +1,4 @@
-// A time of day that is put forward or back: what waits for a time waits for as long as before.
+// The time of day is put forward or back. A wait must still last as long as before.
 #include "tests/unit/acp142/mail_core_fixture.h"
 
 namespace s5066::acp142 {
@@ -16,7 +16,7 @@ class MailClock : public MailCoreTest, public testing::WithParamInterface<std::i
     start();
   }
   std::chrono::seconds step() const { return std::chrono::seconds(GetParam()); }
-  /// The clock as it would be, and as far off as it has been set by now.
+  /// Returns the time of the clock, with the error that has been set by now.
   UtcSeconds utc() const {
     return {kUtc.value + now.time_since_epoch() / seconds(1) + off.count()};
   }
@@ -25,7 +25,7 @@ class MailClock : public MailCoreTest, public testing::WithParamInterface<std::i
     core->on_clock(now, utc());
     drain();
   }
-  /// As a minute's work of the service.
+  /// Does the work that the service does each minute.
   void look_at_clock() {
     core->on_clock(now, utc());
     drain();
@@ -105,7 +105,7 @@ TEST_P(MailClock, an_outcome_that_the_spool_could_not_keep_waits_no_longer) {
   EXPECT_EQ(submissions.size(), 2u);
 }
 
-// Put forward while the gateway was away, a clock cannot be told from a long absence.
+// If the clock was put forward while the gateway was away, that looks like a long absence.
 TEST_P(MailClock, over_a_restart_nothing_waits_longer_than_before) {
   send({"<a@ship.example>"});
   end(kShip, Outcome::failed);
@@ -114,12 +114,12 @@ TEST_P(MailClock, over_a_restart_nothing_waits_longer_than_before) {
   off += step();
   restart();  // ends the wait for a station that did not answer
   wait(minutes(3));
-  EXPECT_EQ(submissions.size(), step() > days(1) ? 1u : 2u);  // else its lifetime is over
+  EXPECT_EQ(submissions.size(), step() > days(1) ? 1u : 2u);  // otherwise its lifetime is over
 }
 
 INSTANTIATE_TEST_SUITE_P(Steps, MailClock, testing::Values(-3 * 86400, -3600, 3600, 3 * 86400));
 
-/// Mail from the ship, whose gateway took it over at a time of its own.
+/// Mail comes from the ship, whose gateway accepted it at a time by its own clock.
 class MailOfClock : public MailCoreTest {
  protected:
   MailOfClock() {
@@ -154,7 +154,7 @@ TEST_F(MailOfClock, a_trace_field_of_the_future_shows_that_our_clock_is_behind) 
   EXPECT_EQ(told_last.station, kShip);
   EXPECT_EQ(told_last.detail, "our clock is behind by 2 h 0 min or more");
   arrive(field(7200, kTheirs) + "Subject: a\r\n\r\nd\r\n");
-  EXPECT_EQ(count(MailNews::Kind::clock_apart), 1u);  // not so soon again
+  EXPECT_EQ(count(MailNews::Kind::clock_apart), 1u);  // not again so soon
   core->on_clock(now, {kUtc.value + 7200});
   drain();
   EXPECT_EQ(ahead(), seconds(0));

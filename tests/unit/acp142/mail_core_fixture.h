@@ -1,4 +1,4 @@
-// A mail gateway's core with a real spool, for the tests of what it does.
+// Runs a mail gateway's core with a real spool.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ inline constexpr const char* kTenThousandOld =
     "expiry_utc, next_try_utc, delay_utc, lifetime_s, delay_s, finished_utc) "
     "SELECT 'air', 'failed', 6, '<a@b>', '', 0, x'00', 1, 1, 1, 0, 1, 0, 1 FROM n";
 
-/// The core of a station with a real spool; P_MUL and the mail server are played by the test.
+/// Runs the core of a station with a real spool. The test plays P_MUL and the mail server.
 class MailCoreTest : public testing::Test {
  protected:
   MailCoreTest() {
@@ -129,13 +129,13 @@ class MailCoreTest : public testing::Test {
                                {submissions.at(submission).key, node, outcome, "why", unanswered});
     drain();
   }
-  /// The limits of a station that other tests fill with a few messages.
+  /// Sets limits for a station that a few messages of a test reach.
   void limit_active(std::uint32_t all, std::uint32_t of_a_station) {
     config.air.items_max = all;
     config.air.station_items_max = of_a_station;
     config.air.items_reserve = config.air.station_items_reserve = 0;
   }
-  /// As the service does it, to the youngest message, or to another.
+  /// Applies the verb as the service does it, to the youngest message or to another one.
   Result<void> operate(OperatorVerb verb, std::optional<MailId> which = {}) {
     const MailId id = which ? *which : (*store->list(1)).at(0).id;
     const auto in_hand = core->in_hand(id);
@@ -186,7 +186,7 @@ class MailCoreTest : public testing::Test {
   std::map<std::size_t, int> requests;  // by their place in MailOperation
   bool store_fails = false;
   bool submissions_fail = false;
-  int submissions_taken = 1'000'000;  // then the message is parked
+  int submissions_taken = 1'000'000;  // after these a message is parked
   bool telling_fails = false;
   std::vector<MailNews::Kind> told;
   std::vector<MailNews> news;

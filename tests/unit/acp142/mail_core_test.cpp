@@ -22,7 +22,8 @@ TEST_F(MailCoreTest, a_message_for_a_group_goes_out_once_for_all_its_stations) {
   EXPECT_EQ(core->active(), 0u);
 }
 
-// P_MUL refuses destinations that it cannot reach together, so they would wait until they expire.
+// P_MUL refuses destinations that it cannot reach together, so such messages would wait until they
+// expire.
 TEST_F(MailCoreTest, stations_without_a_common_group_get_the_message_one_by_one) {
   config.groups.clear();
   start();
@@ -53,7 +54,7 @@ TEST_F(MailCoreTest, in_emcon_messages_wait_in_the_spool_and_expire_there) {
   EXPECT_EQ(submissions[1].priority, 8);
 }
 
-// PM-132: what cannot be sent is not looked for each time that something else comes.
+// PM-132: mail that cannot be sent is not searched for each time that other mail comes.
 TEST_F(MailCoreTest, in_emcon_the_spool_is_not_searched_for_each_message_that_comes) {
   core->on_own_silence(now, true);
   drain();
@@ -64,7 +65,7 @@ TEST_F(MailCoreTest, in_emcon_the_spool_is_not_searched_for_each_message_that_co
   EXPECT_EQ(air_searches, searches + 1);
 }
 
-// PM-132: as many as may be active are; what waits behind them ends in time all the same.
+// PM-132: the allowed number of messages is active. Mail that waits behind them still ends in time.
 TEST_F(MailCoreTest, in_emcon_what_waits_behind_others_expires_too) {
   limit_active(1, 1);
   start();
@@ -74,7 +75,7 @@ TEST_F(MailCoreTest, in_emcon_what_waits_behind_others_expires_too) {
   EXPECT_EQ(core->active(), 1u);
   wait(hours(1) + minutes(11));
   EXPECT_TRUE(was_told(MailNews::Kind::expired));
-  EXPECT_EQ(core->active(), 2u);  // and the report to its sender
+  EXPECT_EQ(core->active(), 2u);  // includes the report to its sender
 }
 
 // PM-037
@@ -118,9 +119,9 @@ TEST_F(MailCoreTest, mail_for_a_silent_station_is_not_in_the_way_of_others) {
   ASSERT_EQ(submissions.size(), 5u);
   EXPECT_EQ(submissions[3].destinations.at(0).node, kBoat);
   EXPECT_EQ(submissions[4].destinations.size(), 2u);
-  end(kBoat, Outcome::delivered, 4);  // it, too, waits for the silent one only
+  end(kBoat, Outcome::delivered, 4);  // this one also waits for the silent station only
   EXPECT_EQ(submissions.size(), 6u);
-  // What was too much comes back.
+  // The mail that was above the limit comes back.
   end(kShip, Outcome::delivered, 0);
   end(kShip, Outcome::delivered, 1);
   EXPECT_EQ(submissions.size(), 7u);
@@ -188,7 +189,7 @@ TEST_F(MailCoreTest, a_station_that_is_asked_later_than_the_others_has_the_next_
   start();
   send({"<a@boat.example>"}, "<>");
   EXPECT_EQ(submissions.at(0).destinations.at(0), (Destination{kBoat, 1}));
-  end(kBoat, Outcome::expired);  // and is left alone now
+  end(kBoat, Outcome::expired);  // the gateway now leaves the boat alone for a while
   send({"<all@fleet.example>"}, "<>");
   ASSERT_EQ(submissions.at(1).destinations, (std::vector<Destination>{{kShip, 1}}));
   end(kShip, Outcome::expired, 1);
@@ -196,7 +197,7 @@ TEST_F(MailCoreTest, a_station_that_is_asked_later_than_the_others_has_the_next_
   ASSERT_EQ(submissions.size(), 3u);
   EXPECT_EQ(submissions[2].message_id, submissions[1].message_id);
   EXPECT_EQ(submissions[2].destinations, (std::vector<Destination>{{kBoat, 2}}));
-  start();  // the number stays with the submission, and is not used again
+  start();  // the number stays with the submission and is not reused
   ASSERT_EQ(submissions.size(), 4u);
   EXPECT_EQ(submissions[3].destinations, submissions[2].destinations);
   end(kBoat, Outcome::delivered, 3);
@@ -232,7 +233,7 @@ TEST_F(MailCoreTest,
   finish_delivery(RecipientOutcome::Kind::delivered);
 
   send({"<b@ship.example>"});
-  wait(config.dead_min - seconds(3));  // looks for itself only later
+  wait(config.dead_min - seconds(3));  // the gateway looks by itself only later
   core->on_spool_changed(now);
   drain();
   EXPECT_EQ(submissions.size(), 1u);
@@ -272,13 +273,13 @@ TEST_F(MailCoreTest, a_delay_is_reported_once_to_who_asked_for_it) {
     EXPECT_NE(text.find(part), text.npos) << part << text;
   }
   EXPECT_EQ(text.find("b@ship.example"), text.npos);
-  EXPECT_EQ(text.find("hello"), text.npos);  // RET=FULL is about failures
+  EXPECT_EQ(text.find("hello"), text.npos);  // RET=FULL applies to failures
   finish_delivery(RecipientOutcome::Kind::delivered);
   wait(config.delay_after);
   start();
   wait(hours(1));
   EXPECT_EQ(deliveries.size(), 1u);
-  EXPECT_EQ(core->active(), 3u);  // the attempts were not disturbed
+  EXPECT_EQ(core->active(), 3u);  // the attempts go on
 }
 
 TEST_F(MailCoreTest, a_delay_names_a_recipient_behind_two_stations_once) {
@@ -374,7 +375,7 @@ TEST_F(MailCoreTest, the_same_message_from_the_air_is_delivered_once_even_after_
   EXPECT_EQ(deliveries.size(), 1u);
   EXPECT_EQ(count(MailNews::Kind::received), 1u);
   EXPECT_EQ(count(MailNews::Kind::received_again), 2u);
-  EXPECT_EQ(core->stats().received_again, 1u);  // since the restart
+  EXPECT_EQ(core->stats().received_again, 1u);  // counts since the restart
 }
 
 // PM-020
@@ -387,7 +388,7 @@ TEST_F(MailCoreTest, a_number_that_its_source_uses_anew_loses_no_message) {
   arrives("first", 1000);
   wait(seconds(1001));
   arrives("first", 3000);
-  arrives("second", 4000);  // while the number is still in use
+  arrives("second", 4000);  // the number is still in use
   EXPECT_EQ(deliveries.size(), 1u);
   wait(seconds(3000));
   arrives("second", 5000);
@@ -421,7 +422,8 @@ TEST_F(MailCoreTest, mail_for_others_and_what_is_no_mail_are_acknowledged_and_dr
   EXPECT_EQ(core->stats().unreadable, 2u);
 }
 
-// A read receipt (RFC 8098) and what asks for it are mail like any other: nothing of it is ours.
+// A read receipt (RFC 8098) and a request for one are ordinary mail. The gateway makes neither of
+// them itself.
 TEST_F(MailCoreTest, read_receipts_and_requests_for_them_pass_both_ways_as_they_are) {
   const std::string request =
       "From: <op@shore.example>\r\nMessage-ID: <1@shore>\r\n"
@@ -452,7 +454,7 @@ TEST_F(MailCoreTest, read_receipts_and_requests_for_them_pass_both_ways_as_they_
   };
   passes("<op@ship.example>", request);
   passes("<>", receipt);
-  EXPECT_EQ(submissions.size(), 2u);  // and nothing was made up for either
+  EXPECT_EQ(submissions.size(), 2u);  // the gateway made up nothing for either
   EXPECT_EQ(deliveries.size(), 2u);
 }
 
@@ -492,7 +494,7 @@ TEST_F(MailCoreTest, a_mail_server_that_says_later_is_asked_ever_less_often_unti
   }
   EXPECT_GT(asked, 48u);
   EXPECT_LT(asked, 60u);
-  EXPECT_EQ(submissions.size(), 1u);  // the report
+  EXPECT_EQ(submissions.size(), 1u);  // this is the report
 }
 
 TEST_F(MailCoreTest, a_read_receipt_is_carried_like_any_other_mail) {
@@ -524,7 +526,7 @@ TEST_F(MailCoreTest, what_the_spool_parks_is_logged_and_counted_and_holds_no_pla
 TEST_F(MailCoreTest, what_is_parked_while_it_is_on_the_air_ends_there_and_is_kept_no_further) {
   submissions_taken = 1;
   send({"<a@ship.example>"});
-  EXPECT_EQ(asked<SaveSubmission>(), 2);  // how it was cut, too
+  EXPECT_EQ(asked<SaveSubmission>(), 2);  // includes the form in which it was cut
   wait(minutes(1));
   EXPECT_EQ(asked<SaveSubmission>(), 2);
   end(kShip, Outcome::delivered);
@@ -536,7 +538,7 @@ TEST_F(MailCoreTest, what_cannot_be_purged_is_not_asked_for_before_its_time_come
   store_fails = true;
   wait(hours(1));
   const int once = asked<PurgeMail>();
-  EXPECT_EQ(once, 3);  // each part apart
+  EXPECT_EQ(once, 3);  // each part separately
   wait(minutes(59));
   EXPECT_EQ(asked<PurgeMail>(), once);
   wait(minutes(1));
@@ -550,7 +552,7 @@ TEST_F(MailCoreTest, what_is_purged_in_parts_is_purged_to_the_end) {
   EXPECT_TRUE(store->list(1)->empty());
 }
 
-// In the meantime it is worse; that is what the spool gets.
+// The station's state gets worse in the meantime, and the spool gets the newer state.
 TEST_F(MailCoreTest, what_cannot_be_saved_of_a_station_is_saved_as_it_is_an_hour_later) {
   send({"<a@ship.example>"});
   send({"<b@ship.example>"});
@@ -601,7 +603,7 @@ TEST_F(MailCoreTest, stations_that_need_other_tags_get_a_transmission_of_their_o
   EXPECT_EQ(submissions[1].content[2 + (submissions[1].content[1] & 0x80 ? 1 : 0)], 0xA0);
 }
 
-// Under one number the octets are always the same.
+// The octets under one number are always the same.
 TEST_F(MailCoreTest, what_is_sent_with_other_tags_than_before_gets_a_number_of_its_own) {
   send({"<a@ship.example>"});
   start();
@@ -639,7 +641,7 @@ TEST_F(MailCoreTest, fields_of_user_programs_give_a_precedence_where_that_is_con
   EXPECT_EQ(priority("Importance: High\r\n"), 4);
   EXPECT_EQ(priority("Importance: high\r\nMT-Priority: -2\r\n"), 8);
   EXPECT_EQ(priority("Importance: high\r\n", 9, "<op@shore.example> MT-PRIORITY=5"), 1);
-  // What the sender may not use he cannot have by a field, either.
+  // A sender cannot use a header field to get a precedence that he may not use.
   EXPECT_EQ(priority("X-Priority: 1\r\n", 1), 5);
   EXPECT_EQ(priority("MT-Priority: 6\r\n", 0), 6);
   EXPECT_EQ(priority("", -2), 8);

@@ -1,11 +1,11 @@
-// How long a message may take, and where it has been.
+// These tests check how long a message may take, and which stations it has passed.
 #include "tests/unit/acp142/mail_core_fixture.h"
 
 namespace s5066::acp142 {
 namespace {
 
-// PM-111, PM-109, PM-023: the time that the sender allows, if it may be returned after it and is
-// less than that of its precedence.
+// PM-111, PM-109, PM-023: the lifetime is the one that the sender allows, if the message may be
+// returned after it and it is less than that of its precedence.
 TEST_F(MailCoreTest, a_message_lives_as_long_as_its_sender_or_its_precedence_allows) {
   struct Case {
     const char* said;
@@ -31,7 +31,7 @@ TEST_F(MailCoreTest, a_message_lives_as_long_as_its_sender_or_its_precedence_all
   }
 }
 
-// PM-108: each gateway adds one field, above all others.
+// PM-108: each gateway adds one field above all others.
 TEST_F(MailCoreTest, each_way_in_leaves_its_trace) {
   send({"<a@ship.example>"});
   EXPECT_EQ(count_header_fields(payload().content, "Received"), 1u);

@@ -1,4 +1,4 @@
-// What an operator does to messages that are under way.
+// An operator acts on messages that are in progress.
 #include "tests/unit/acp142/mail_core_fixture.h"
 
 namespace s5066::acp142 {
@@ -17,7 +17,7 @@ TEST_F(MailCoreTest, what_is_on_the_air_is_held_and_goes_on_later_for_those_who_
   EXPECT_FALSE(was_told(MailNews::Kind::station_dead));
   ASSERT_TRUE(operate(OperatorVerb::release));
   ASSERT_EQ(submissions.size(), 2u);
-  // The number and the octets that the boat may know already.
+  // The message keeps the number and the octets that the boat may know already.
   EXPECT_EQ(submissions[1].message_id, submissions[0].message_id);
   EXPECT_EQ(submissions[1].content, submissions[0].content);
   EXPECT_EQ(submissions[1].block_octets, 1000u);
@@ -47,7 +47,7 @@ TEST_F(MailCoreTest, what_is_held_and_released_before_p_mul_knows_goes_on) {
   send({"<a@ship.example>"});
   ASSERT_TRUE(operate(OperatorVerb::hold));
   ASSERT_TRUE(operate(OperatorVerb::release));
-  EXPECT_EQ(submissions.size(), 1u);  // it has not ended yet
+  EXPECT_EQ(submissions.size(), 1u);  // the first attempt has not ended yet
   end(kShip, Outcome::cancelled);
   ASSERT_EQ(submissions.size(), 2u);
   EXPECT_EQ(submissions[1].message_id, submissions[0].message_id);
@@ -57,7 +57,7 @@ TEST_F(MailCoreTest, what_is_deleted_while_it_is_sent_ends_without_a_report) {
   send({"<all@fleet.example>"});
   ASSERT_TRUE(operate(OperatorVerb::remove));
   EXPECT_EQ(cancelled.size(), 1u);
-  end(kShip, Outcome::expired);  // said before
+  end(kShip, Outcome::expired);  // it was reported before
   end(kBoat, Outcome::cancelled);
   EXPECT_TRUE(store->list(1)->empty());
   EXPECT_TRUE(deliveries.empty());
@@ -77,12 +77,13 @@ TEST_F(MailCoreTest, what_is_requeued_while_it_is_sent_begins_anew_with_its_whol
   EXPECT_GE(submissions[1].expiry.value, kUtc.value + 1600);
 }
 
-// What has ended already is open again in the spool, and the attempt that ends does not know it.
+// A destination that has ended is open again in the spool, but the attempt that ends does not know
+// that.
 TEST_F(MailCoreTest, what_is_requeued_is_tried_again_for_those_who_had_ended_before) {
   send({"<all@fleet.example>"}, "<>");
   end(kShip, Outcome::expired);
   ASSERT_TRUE(operate(OperatorVerb::requeue));
-  end(kBoat, Outcome::delivered);  // said before
+  end(kBoat, Outcome::delivered);  // it was reported before
   ASSERT_EQ(submissions.size(), 2u);
   ASSERT_EQ(submissions[1].destinations.size(), 1u);
   EXPECT_EQ(submissions[1].destinations[0].node, kShip);
@@ -105,7 +106,7 @@ TEST_F(MailCoreTest, what_is_requeued_is_tried_again_for_those_who_had_ended_bef
   EXPECT_EQ(newest(), SpoolState::delivered);
 }
 
-// A message may come again days after it was to expire, when its sender's operator wants it.
+// A message may come again days after its expiry, if its sender's operator wants that.
 TEST_F(MailCoreTest, what_comes_again_days_after_its_first_expiry_is_not_delivered_twice) {
   config.spool_poll = config.delay_poll = hours(24);
   start();
@@ -118,7 +119,7 @@ TEST_F(MailCoreTest, what_comes_again_days_after_its_first_expiry_is_not_deliver
   EXPECT_EQ(deliveries.size(), 1u);
 }
 
-// The station whose time was up may have it; the other one was not asked.
+// The station whose time was over may have the message. The other station was not asked.
 TEST_F(MailCoreTest, what_expired_keeps_its_number_also_when_it_is_still_open_for_others) {
   send({"<a@ship.example>"}, "<>");
   end(kShip, Outcome::expired);
@@ -133,20 +134,20 @@ TEST_F(MailCoreTest, what_expired_keeps_its_number_also_when_it_is_still_open_fo
   EXPECT_EQ(submissions[2].destinations.size(), 2u);
 }
 
-// Its sender was told that it had failed, and has to hear of it again.
+// The sender was told of the failure, and has to be told again.
 TEST_F(MailCoreTest, what_is_requeued_after_it_failed_is_late_again_after_the_same_time) {
   config.delay_poll = minutes(1);
   start();
   send({"<a@ship.example> NOTIFY=DELAY,FAILURE"}, "<op@nowhere.example> BY=20000;R");
   end(kShip, Outcome::expired);
   wait(config.delay_after + minutes(2));
-  ASSERT_EQ(count(MailNews::Kind::reported), 1u);  // of the failure
+  ASSERT_EQ(count(MailNews::Kind::reported), 1u);  // this reports the failure
   finish_delivery(RecipientOutcome::Kind::delivered);
   ASSERT_TRUE(operate(OperatorVerb::requeue, MailId{1}));
   wait(config.delay_after - minutes(2));
   EXPECT_EQ(count(MailNews::Kind::reported), 1u);
   wait(minutes(4));
-  EXPECT_EQ(count(MailNews::Kind::reported), 2u);  // and it is late
+  EXPECT_EQ(count(MailNews::Kind::reported), 2u);  // this reports the delay
 }
 
 TEST_F(MailCoreTest, what_is_held_before_its_number_is_saved_is_not_submitted) {
@@ -163,7 +164,7 @@ TEST_F(MailCoreTest, what_is_held_before_its_number_is_saved_is_not_submitted) {
   EXPECT_EQ(submissions.size(), 1u);
 }
 
-// What the mail server may have taken already is not given to it again.
+// A message that the mail server may have taken is not given to it again.
 TEST_F(MailCoreTest, a_delivery_to_the_mail_server_is_held_when_its_attempt_has_ended) {
   const std::string payload = "<a@ship.example>\r\n<x@shore.example>\r\n\r\nhi\r\n";
   receive(payload);

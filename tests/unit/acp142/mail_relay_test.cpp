@@ -1,4 +1,4 @@
-// Mail from the air that is for somebody behind another station.
+// Mail comes from the air for a recipient behind another station.
 #include "tests/unit/acp142/mail_core_fixture.h"
 
 namespace s5066::acp142 {
@@ -31,8 +31,9 @@ class MailRelay : public MailCoreTest {
   std::uint32_t number = 0;
 };
 
-// PM-107, PM-108, PM-109: for us to our mail server, for others on to the next hop, each with the
-// recipients that are for it and no others; as urgent as it was, and with no more time.
+// PM-107, PM-108, PM-109: mail for us goes to our mail server, and mail for others to the next hop.
+// Each copy has its own recipients only. The message stays as urgent as it was and gets no more
+// time.
 TEST_F(MailRelay, what_is_for_others_goes_on_to_the_next_hop_and_no_further_than_its_time) {
   hear("<x@shore.example>\r\n<y@far.example> NOTIFY=NEVER\r\n<z@nowhere.example>\r\n");
   ASSERT_EQ(deliveries.size(), 1u);
@@ -50,7 +51,7 @@ TEST_F(MailRelay, what_is_for_others_goes_on_to_the_next_hop_and_no_further_than
   EXPECT_EQ(count_header_fields_with(onward.content, "Received", "(MULE 10.1.1.9)"), 1u);
 }
 
-// PM-107: ship.example is behind a station, and nothing says that we relay for it.
+// PM-107: ship.example is behind a station, and the configuration does not let us relay for it.
 TEST_F(MailRelay, where_we_do_not_relay_it_is_dropped_without_a_word) {
   hear("<y@ship.example>\r\n<z@nowhere.example>\r\n", {}, {}, kBoat);
   EXPECT_TRUE(deliveries.empty());
@@ -59,7 +60,7 @@ TEST_F(MailRelay, where_we_do_not_relay_it_is_dropped_without_a_word) {
   EXPECT_EQ(core->stats().reports, 0u);
 }
 
-// PM-107: nobody knows here whether they will ever have it.
+// PM-107: we do not know whether the other stations will ever have it.
 TEST_F(MailRelay, who_was_in_the_same_transmission_may_never_get_it) {
   hear("<y@far.example>\r\n", {}, {kFar, config.node});
   ASSERT_EQ(submissions.size(), 1u);
@@ -69,7 +70,8 @@ TEST_F(MailRelay, who_was_in_the_same_transmission_may_never_get_it) {
   EXPECT_EQ(submissions[1].destinations, (std::vector<Destination>{{kBoat, 1}, {kFar, 2}}));
 }
 
-// PM-107: whose recipients are whose is said by the sender, so that nobody has to guess.
+// PM-107: the sender says which recipients belong to which station, so that no station has to
+// guess.
 TEST_F(MailRelay, of_what_is_for_several_stations_each_takes_its_own_recipients) {
   const std::string recipients =
       "<x@shore.example>\r\n<w@shore.example>\r\n<y@far.example>\r\n<z@far.example>\r\n";
@@ -85,14 +87,15 @@ TEST_F(MailRelay, of_what_is_for_several_stations_each_takes_its_own_recipients)
   EXPECT_EQ(onward.envelope.recipients[0].address, "y@far.example");
   EXPECT_EQ(header_field(onward.content, "MULE-Next-Hop"), "");
 
-  // What another station has said is not about this transmission.
+  // A field of another station does not apply to this transmission.
   hear(recipients, "MULE-Next-Hop: 0.0.0.3; 0.0.0.4 2 4 10.1.1.9 1 3\r\n", {kFar, config.node});
   ASSERT_EQ(deliveries.size(), 2u);
   EXPECT_EQ(deliveries[1].mail->envelope.recipients.size(), 2u);
   EXPECT_EQ(payload(1).envelope.recipients.size(), 2u);
 }
 
-// PM-107: to several stations at once, of which each is to know what is for it.
+// PM-107: the message goes to several stations at once, and each must know which recipients are its
+// own.
 TEST_F(MailRelay, a_transmission_for_several_stations_says_whose_recipients_are_whose) {
   send({"<a@ship.example>", "<all@fleet.example>"});
   send({"<all@fleet.example>"});
@@ -108,7 +111,7 @@ TEST_F(MailRelay, a_transmission_for_several_stations_says_whose_recipients_are_
   EXPECT_EQ(text_of(payload(2).content).rfind("Received: ", 0), 0u);
 }
 
-// PM-112: it was sent to us to be passed on, its sender believes that it will be.
+// PM-112: the message was sent to us to be passed on, and its sender relies on that.
 TEST_F(MailRelay, what_was_certainly_for_us_and_cannot_go_on_is_reported) {
   const std::string trace = "Received: by gw with ESMTP id 1 (ESMTP 0.0.0.2);\r\n\tdate\r\n";
   hear("<z@nowhere.example>\r\n", trace);
@@ -121,7 +124,8 @@ TEST_F(MailRelay, what_was_certainly_for_us_and_cannot_go_on_is_reported) {
   EXPECT_EQ(deliveries.size(), 1u);
 }
 
-// PM-112: an older gateway of ours has the mark, and does not say whose recipients are whose.
+// PM-112: an older gateway of ours adds the mark but does not say which recipients belong to which
+// station.
 TEST_F(MailRelay, of_what_nobody_says_whose_it_is_nothing_is_reported) {
   const std::string trace = "Received: by gw with ESMTP id 1 (ESMTP 0.0.0.2);\r\n\tdate\r\n";
   const std::string recipients = "<x@shore.example>\r\n<z@nowhere.example>\r\n<y@far.example>\r\n";
@@ -134,7 +138,8 @@ TEST_F(MailRelay, of_what_nobody_says_whose_it_is_nothing_is_reported) {
   EXPECT_EQ(core->stats().reports, 1u);
 }
 
-// PM-107: who sends nothing to a station that nothing is for has not written such a field.
+// PM-107: a gateway sends nothing to a station without recipients, so such a field is not from a
+// gateway.
 TEST_F(MailRelay, a_field_by_which_nothing_is_for_us_is_not_obeyed) {
   hear("<x@shore.example>\r\n<z@nowhere.example>\r\n<y@far.example>\r\n",
        "MULE-Next-Hop: 0.0.0.2; 0.0.0.99 1-3\r\n"
@@ -147,7 +152,7 @@ TEST_F(MailRelay, a_field_by_which_nothing_is_for_us_is_not_obeyed) {
   EXPECT_EQ(core->stats().reports, 0u);
 }
 
-// A user has no say in the ways of mail.
+// A user may not decide the route of mail.
 TEST_F(MailRelay, such_a_field_in_what_the_mail_server_hands_over_does_not_go_on) {
   send(
       {"<a@ship.example>"}, "<op@shore.example>", {},
@@ -158,7 +163,8 @@ TEST_F(MailRelay, such_a_field_in_what_the_mail_server_hands_over_does_not_go_on
   EXPECT_NE(text.find("Subject: x\r\nMessage-ID: <1@x>\r\n\r\nhello"), std::string::npos);
 }
 
-// PM-109: nobody has said MT-PRIORITY; it goes on, and is reported, as urgent as it came.
+// PM-109: the sender has given no MT-PRIORITY. The message goes on, and is reported, as urgent as
+// it came.
 TEST_F(MailRelay, what_has_no_priority_of_its_own_keeps_the_one_it_came_with) {
   hear("<y@far.example>\r\n", {}, {}, kShip, "<a@ship.example>");
   ASSERT_EQ(submissions.size(), 1u);
@@ -171,7 +177,7 @@ TEST_F(MailRelay, what_has_no_priority_of_its_own_keeps_the_one_it_came_with) {
   EXPECT_EQ(submissions.at(2).priority, 2);
 }
 
-// A disk that is full is tried again every few seconds.
+// A full disk is tried again every few seconds.
 TEST_F(MailRelay, nothing_is_told_of_what_is_not_kept) {
   const Received received{
       .name = {kFar, 50},
@@ -197,7 +203,7 @@ TEST_F(MailRelay, nothing_is_told_of_what_is_not_kept) {
   EXPECT_EQ(submissions.size(), 1u);
 }
 
-// PM-057, PM-107: by two relays to one station, where it ends.
+// PM-057, PM-107: two relays send the message to one station, where it ends.
 TEST_F(MailRelay, a_message_that_comes_by_two_ways_is_delivered_once) {
   const std::string id = "Message-ID: <1@a>\r\n";
   const std::string one = "Received: by b with MULE id 1 (MULE 0.0.0.2);\r\n\tdate\r\n";
@@ -207,7 +213,7 @@ TEST_F(MailRelay, a_message_that_comes_by_two_ways_is_delivered_once) {
   EXPECT_FALSE(was_told(MailNews::Kind::received_again));
   start();
   hear("<x@shore.example>\r\n", two + id, {}, kFar);
-  EXPECT_EQ(deliveries.size(), 2u);  // the first again, which the restart has taken back
+  EXPECT_EQ(deliveries.size(), 2u);  // the first again, because of the restart
   EXPECT_TRUE(was_told(MailNews::Kind::received_again));
   hear("<w@shore.example>\r\n", two + id, {}, kFar);
   EXPECT_EQ(deliveries.size(), 3u);
@@ -215,7 +221,8 @@ TEST_F(MailRelay, a_message_that_comes_by_two_ways_is_delivered_once) {
   EXPECT_EQ(deliveries.size(), 4u);
   for (int i = 0; i < 2; ++i) hear("<x@shore.example>\r\n", one);
   EXPECT_EQ(deliveries.size(), 6u);  // without an identifier it may be meant twice
-  // By a relay of another make, which knows the field of the one before it no more than the reader.
+  // It comes by a relay of another maker, which does not know the field of the relay before it
+  // either.
   const std::string field = "mule-Next-hop: 0.0.0.2; 0.0.0.4 1\r\n 0.0.0.5 1\r\n";
   const auto before = count(MailNews::Kind::received_again);
   hear("<x@shore.example>\r\n", "Received: by other\r\n" + field + one + id, {}, kBoat);
@@ -223,14 +230,14 @@ TEST_F(MailRelay, a_message_that_comes_by_two_ways_is_delivered_once) {
   EXPECT_EQ(count(MailNews::Kind::received_again), before + 1);
 }
 
-// PM-107: two relays that take each other for the way end it with a report, not in silence.
+// PM-107: two relays that send mail to each other must end that with a report, not in silence.
 TEST_F(MailRelay, a_message_that_passes_twice_is_passed_on_twice) {
   for (int i = 0; i < 2; ++i) hear("<y@far.example>\r\n", "Message-ID: <1@a>\r\n");
   EXPECT_EQ(submissions.size(), 2u);
 }
 
-// PM-107: a hub passes on to all of a list but the one that it came from; and the sender may have
-// meant somebody else to relay.
+// PM-107: a hub passes mail on to all of a list except the station that it came from. The sender
+// may also have meant another station to relay.
 TEST_F(MailRelay, the_station_that_it_came_from_has_it) {
   hear("<y@both.example>\r\n", {}, {config.node}, kBoat);
   ASSERT_EQ(submissions.size(), 1u);
@@ -246,7 +253,7 @@ TEST_F(MailRelay, the_station_that_it_came_from_has_it) {
   EXPECT_EQ(core->stats().reports, 1u);
 }
 
-// PM-115: a message is neither sent back nor round, and its sender is told.
+// PM-115: a message is neither sent back nor around, and its sender is told.
 TEST_F(MailRelay, what_goes_in_circles_ends_here_and_is_reported) {
   hear("<y@far.example>\r\n", {}, {}, kFar);
   ASSERT_EQ(submissions.size(), 1u);
@@ -273,14 +280,14 @@ TEST_F(MailRelay, what_goes_in_circles_ends_here_and_is_reported) {
   EXPECT_EQ(submissions[4].destinations.at(0).node, kShip);
 }
 
-// PM-115, PM-112: a report that goes in circles is over.
+// PM-115, PM-112: a report that goes in circles ends.
 TEST_F(MailRelay, nothing_is_reported_about_a_report_that_goes_in_circles) {
   hear("<y@far.example>\r\n", {}, {}, kFar, "<>");
   EXPECT_TRUE(submissions.empty());
   EXPECT_EQ(core->stats().reports, 0u);
 }
 
-// PM-107: what could not be passed on in its time is reported by who had it last.
+// PM-107: the last station that had a message reports that it could not be passed on in its time.
 TEST_F(MailRelay, what_expires_on_the_second_hop_is_reported) {
   hear("<y@far.example>\r\n");
   end(kFar, Outcome::expired);
@@ -289,7 +296,7 @@ TEST_F(MailRelay, what_expires_on_the_second_hop_is_reported) {
   EXPECT_EQ(payload(1).envelope.recipients.at(0).address, "a@ship.example");
 }
 
-// PM-107: it is committed with what is for us, and passed on once.
+// PM-107: the copy to pass on is committed together with our own copy, and passed on once.
 TEST_F(MailRelay, a_message_that_comes_again_is_passed_on_once) {
   store_fails = true;
   Received received{.name = {kShip, 50},

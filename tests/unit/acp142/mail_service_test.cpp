@@ -1,5 +1,5 @@
-// The whole mail gateway but for its main(), with a scripted SIS server below: nothing is virtual,
-// so what must not happen is looked for after something that comes later has.
+// These tests run the whole mail gateway except its main(), with a scripted SIS server below. Time
+// is real, so a test shows that an event did not happen by waiting for a later one.
 #include "gateways/acp142/mail_service.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ struct Lines : LogSink {
   std::string text;
 };
 
-/// Binds whoever asks, and keeps what it is to send.
+/// Binds each client, and keeps the requests that it is to send.
 class SisServer {
  public:
   SisServer() : acceptor_(io, tcp::endpoint(asio::ip::address_v4::loopback(), 0)), socket_(io) {
@@ -46,7 +46,7 @@ class SisServer {
   }
   void drop() { socket_.close(); }
   asio::io_context io;
-  std::optional<sis::SubnetAvailability> state;  // told with each bind
+  std::optional<sis::SubnetAvailability> state;  // sent with each bind
   std::vector<sis::UnidataRequest> sent;
   int bound = 0;
 
@@ -86,7 +86,7 @@ class SisServer {
   std::array<std::uint8_t, 4096> in_{};
 };
 
-/// Of the message that it is a PDU of.
+/// Returns the name of the message to which this PDU belongs.
 std::optional<MessageName> name_in(const sis::UnidataRequest& request) {
   const auto pdu = decode(ByteSpan(request.updu).subspan(gateways::kRcopHeaderBytes));
   if (!pdu) return std::nullopt;
@@ -153,7 +153,7 @@ class MailServiceTest : public testing::Test {
     })) << said;
     reply = said.substr(said.rfind("250 2.0.0 "));
   }
-  /// After this a gateway that may send has sent.
+  /// Gives a gateway that may send enough time to send.
   void let_it_send() {
     for (int i = 0; i < 20; ++i) ask("status");
   }
@@ -163,7 +163,7 @@ class MailServiceTest : public testing::Test {
   SisServer server;
   MailConfig config;
   std::optional<MailService> service;
-  std::string reply;  // to the last message
+  std::string reply;  // the answer to the last message
 };
 
 // PM-132, PM-055
@@ -171,7 +171,8 @@ TEST_F(MailServiceTest, the_operator_keeps_the_station_silent_over_a_restart) {
   start();
   EXPECT_EQ(ask("emcon show"), "off no\n");
   EXPECT_EQ(ask("emcon on"), "ok\n");
-  ASSERT_TRUE(until([&] { return server.bound == 2; }));  // what the node had of ours is dropped
+  // The node drops the PDUs that it had of ours.
+  ASSERT_TRUE(until([&] { return server.bound == 2; }));
   mail("1");
   let_it_send();
   EXPECT_TRUE(server.sent.empty());
@@ -253,14 +254,14 @@ TEST_F(MailServiceTest, who_has_lost_a_silent_node_waits_for_its_word) {
   let_it_send();
   EXPECT_FALSE(log.has("emcon_ends"));
   EXPECT_TRUE(server.sent.empty());
-  server.state.reset();  // one that is not silent need not say so
+  server.state.reset();  // a node that is not silent need not say so
   server.drop();
   EXPECT_TRUE(until([&] { return !server.sent.empty(); }));
   EXPECT_EQ(server.bound, 3);
   EXPECT_EQ(ask("emcon show"), "off no\n");
 }
 
-// PM-132: after a start, whatever was said before.
+// PM-132: the setting applies after each start, whatever the operator said before.
 TEST_F(MailServiceTest, the_configuration_can_make_each_start_a_silent_one) {
   config.start_in_emcon = true;
   for (int i = 0; i < 2; ++i) {

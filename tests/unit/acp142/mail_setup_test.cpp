@@ -1,4 +1,4 @@
-// What is configured reaches the machines.
+// The settings reach the machines.
 #include "gateways/acp142/mail_setup.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ MailConfig config_of() {
   return config;
 }
 
-// In the smallest blocks that can be configured, and such parity as cannot help yet.
+// The blocks are the smallest that can be configured, and the parity is too little to help yet.
 TEST(MailSetup, what_smtp_may_hand_over_every_station_takes_from_the_air) {
   constexpr std::size_t kBlockOctets = 512 - kParityHeaderOctets;
   const std::size_t most = kMessageOctetsMax + kEnvelopeOctetsMax;
@@ -40,7 +40,7 @@ TEST(MailSetup, what_smtp_may_hand_over_every_station_takes_from_the_air) {
   EXPECT_EQ(receiver.stats().received, 1u);
 }
 
-// PM-133: and nothing is as it was by default.
+// PM-133: no setting has its default value.
 TEST(MailSetup, what_is_configured_of_p_mul_is_what_it_does) {
   MailConfig config = config_of();
   config.rounds = {.ack_wait_s = 41,
@@ -140,7 +140,7 @@ TEST(MailSetup, by_udp_ports_group_rates_and_addresses_are_as_configured) {
   EXPECT_EQ(groups.announce_count, 11u);
 }
 
-// PM-133: who makes PDUs smaller does not lose what was cut before.
+// PM-133: a gateway with smaller PDUs than before does not lose messages that were already cut.
 TEST(MailSetup, blocks_of_an_earlier_configuration_still_go) {
   for (const bool udp : {false, true}) {
     MailConfig config = config_of();

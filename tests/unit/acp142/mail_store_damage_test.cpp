@@ -1,4 +1,4 @@
-// What a spool does on a disk that gives things back otherwise than it got them, or not at all.
+// The spool is on a disk that returns other data than was written to it, or none.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ TEST_F(DamagedSpool, a_damaged_page_of_recipients_or_contents_costs_the_messages
     const auto results =
         execute({AcceptMail{{mail(kMails + static_cast<int>(ids.size()))}, kNow, {}, {}},
                  TakeDue{Road::air, kNow, 100}});
-    ASSERT_TRUE(results[0].answer);  // though the first transaction came to nothing
+    ASSERT_TRUE(results[0].answer);  // although the first transaction had no effect
     ids.push_back(std::get<MailKept>(*results[0].answer).ids.at(0));
     ASSERT_TRUE(results[1].answer);
     EXPECT_GE(parked.size(), 1u);
@@ -33,7 +33,8 @@ TEST_F(DamagedSpool, a_damaged_page_of_recipients_or_contents_costs_the_messages
   }
 }
 
-// Then it cannot even be said in the spool that they are parked.
+// The damaged page also holds the states, so the spool cannot even record that the messages are
+// parked.
 TEST_F(DamagedSpool, a_damaged_page_of_messages_costs_those_on_it_only) {
   damage("label-d");
   const auto damaged = corrupt();
@@ -42,7 +43,7 @@ TEST_F(DamagedSpool, a_damaged_page_of_messages_costs_those_on_it_only) {
   EXPECT_EQ(take(), but_for(damaged));
   EXPECT_EQ(parked, damaged);
   EXPECT_TRUE(take().empty());
-  EXPECT_EQ(parked, damaged);  // once
+  EXPECT_EQ(parked, damaged);  // each only once
   reopen();
   parked.clear();
   ASSERT_TRUE(ask(Resume{kNow}));
@@ -58,7 +59,8 @@ TEST_F(DamagedSpool, after_a_start_what_was_under_way_goes_on_but_for_what_is_da
   EXPECT_EQ(take(), but_for(parked));
 }
 
-// Its state is on the page that the disk does not read, so that it cannot be parked either.
+// The state of such a message is on the page that the disk does not read, so it cannot be parked
+// either.
 TEST_F(DamagedSpool, after_a_start_what_the_disk_cannot_read_costs_no_time_and_is_not_left_behind) {
   EXPECT_EQ(take().size(), ids.size());
   const std::uint64_t page = page_of("label-d");
@@ -68,7 +70,7 @@ TEST_F(DamagedSpool, after_a_start_what_the_disk_cannot_read_costs_no_time_and_i
   vfs.set_bad(page, kPage);
   const auto bad = corrupt();
   ASSERT_GE(bad.size(), 2u);
-  ASSERT_TRUE(ask(Resume{kNow}));  // at once
+  ASSERT_TRUE(ask(Resume{kNow}));  // the answer comes at once
   EXPECT_EQ(passed_over, bad);
   EXPECT_EQ(take(), but_for(bad));
   for (std::int64_t waited = 0; waited < 3 * 3600; waited += 10) {
@@ -80,11 +82,11 @@ TEST_F(DamagedSpool, after_a_start_what_the_disk_cannot_read_costs_no_time_and_i
   vfs.set_bad(0, 0);
   const UtcSeconds well{kNow.value + 3 * 3600 + 600};
   EXPECT_EQ(take(well), bad);
-  EXPECT_TRUE(take({well.value + 3600}).empty());  // and is with who took it
+  EXPECT_TRUE(take({well.value + 3600}).empty());  // the gateway that took it has it
   store.reset();
 }
 
-// It is not to blame: so nothing says when it can be parked.
+// The message is not at fault, so nothing says when it can be parked.
 TEST_F(DamagedSpool, after_a_start_what_only_an_index_keeps_back_goes_on_when_that_is_well) {
   EXPECT_EQ(take().size(), ids.size());
   const std::uint64_t index = root_of("mail_due");
@@ -103,7 +105,7 @@ TEST_F(DamagedSpool, after_a_start_what_only_an_index_keeps_back_goes_on_when_th
   store.reset();
 }
 
-// As an older gateway has left it, without the index by expiry.
+// An older gateway has left the spool without the index by expiry.
 TEST_F(DamagedSpool, a_damaged_page_keeps_no_gateway_from_a_spool_that_wants_an_index) {
   const std::uint64_t page = page_of("label-d");
   for (const char* sql :
@@ -159,10 +161,10 @@ TEST_F(DamagedSpool, who_is_told_that_his_message_is_late_is_told_behind_what_is
   ASSERT_TRUE(answer);
   EXPECT_GE(passed_over.size(), 1u);
   EXPECT_EQ(std::get<TakenMail>(*answer).items.size(), but_for(passed_over).size());
-  EXPECT_TRUE(corrupt().empty());  // who takes it parks it
+  EXPECT_TRUE(corrupt().empty());  // only taking it parks it
 }
 
-// Its sender gets the report all the same.
+// The sender gets the report all the same.
 TEST_F(DamagedSpool, an_end_that_cannot_be_saved_parks_the_message_and_is_not_asked_for_ever) {
   EXPECT_EQ(take().size(), ids.size());
   damage("to-d-0@");
@@ -185,11 +187,12 @@ TEST_F(DamagedSpool, an_end_that_cannot_be_saved_parks_the_message_and_is_not_as
   EXPECT_EQ(submission.error().code, ErrorCode::refused);
 }
 
-// Parked, one after the other would wait for an operator who requeues what has been delivered.
+// If the messages were parked, they would wait one by one for an operator, who would requeue
+// delivered ones.
 TEST_F(DamagedSpool, a_damaged_page_of_all_messages_parks_none_and_lets_nothing_more_begin) {
   EXPECT_EQ(take().size(), ids.size());
   const std::uint64_t index = root_of("mail_due");
-  damage("label-k");  // so that the index cannot be made anew
+  damage("label-k");  // keeps the index from being made anew
   const auto unreadable = corrupt();
   damage(index);
   for (int i = 0; i < 3; ++i) {
@@ -203,7 +206,7 @@ TEST_F(DamagedSpool, a_damaged_page_of_all_messages_parks_none_and_lets_nothing_
   EXPECT_FALSE(ask(TakeDue{Road::air, kNow, 100}));
   const auto refused = ask(AcceptMail{{mail(kMails)}, kNow, {}, {}});
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, ErrorCode::io);  // before anything is tried
+  EXPECT_EQ(refused.error().code, ErrorCode::io);  // refused before anything is tried
   EXPECT_FALSE(store->change(OperatorVerb::requeue, ids[3], kNow));
 }
 
@@ -227,13 +230,13 @@ TEST_F(DamagedSpool, a_gateway_starts_whatever_is_damaged_beside_the_messages) {
   for (const char* table : {"mail_received", "mail_station", "mail_counter"}) {
     damage(root_of(table));
     int tries = 1;
-    while (!ask(Resume{kNow}) && tries <= 3) ++tries;  // each leaves one table more out
+    while (!ask(Resume{kNow}) && tries <= 3) ++tries;  // each try leaves out one table more
     EXPECT_TRUE(ask(Resume{kNow})) << table;
     EXPECT_EQ(take().size(), ids.size()) << table;
   }
 }
 
-// Nothing of that has to be known for a message to be taken, sent and kept.
+// A message can be taken, sent and kept without any of this data.
 TEST_F(DamagedSpool, what_is_damaged_beside_the_messages_stops_none) {
   for (const char* table : {"mail_station", "mail_submitted", "mail_mark"}) {
     SCOPED_TRACE(table);
@@ -278,7 +281,7 @@ TEST_F(DamagedSpool, what_is_over_goes_though_what_is_known_beside_it_is_damaged
   EXPECT_TRUE(store->list(100)->empty());
 }
 
-// Who has blocks of one form under a number must not get those of another.
+// A station that has blocks of one form under a number must not get blocks of another form.
 TEST_F(DamagedSpool, a_form_that_cannot_be_read_is_taken_for_another) {
   NewMail one = mail(kMails);
   for (std::uint32_t i = 0; i < 5; ++i) one.targets[i].station = {i + 1};
@@ -297,8 +300,8 @@ TEST_F(DamagedSpool, a_form_that_cannot_be_read_is_taken_for_another) {
   }
 }
 
-// Goal:   what has been delivered is not parked for an operator to send again.
-// Method: the page of the content is damaged when the message is out already.
+// Goal:   a delivered message is not parked, because an operator would send it again.
+// Method: the page of the content is damaged after the message has been sent.
 TEST_F(DamagedSpool, what_was_delivered_is_so_though_its_content_is_damaged) {
   NewMail large = mail(kMails);
   large.content = std::make_shared<const Bytes>(20'000, std::uint8_t{7});
@@ -327,7 +330,7 @@ TEST_F(DamagedSpool, what_was_delivered_is_so_though_nothing_can_be_deleted) {
   file.seekg(34);
   std::uint64_t trunk = static_cast<unsigned>(file.get()) << 8;
   trunk += static_cast<unsigned>(file.get());
-  damage((trunk - 1) * kPage + 4);  // how many free pages it knows
+  damage((trunk - 1) * kPage + 4);  // the number of free pages that it knows
   const MailId last = ids[kMails + 1];
   EXPECT_TRUE(finish(last, SpoolState::delivered));
   EXPECT_TRUE(parked.empty());
@@ -364,7 +367,7 @@ TEST_F(DamagedSpool, what_is_tried_several_times_is_counted_once) {
   for (std::uint32_t i = 0; i < 5; ++i) over.changes.push_back({i, SpoolState::failed, ""});
   for (const auto& result : execute({over, TakeDelayed{kNow, 100}})) EXPECT_TRUE(result.answer);
   EXPECT_GE(passed_over.size(), 2u);
-  EXPECT_TRUE(ask(over));  // is over already
+  EXPECT_TRUE(ask(over));  // it has ended already
   EXPECT_EQ(room(), 2);
 }
 
@@ -407,11 +410,11 @@ TEST_F(DamagedSpool, what_is_over_for_long_is_forgotten_but_for_what_cannot_be_d
   damage("to-t-0@");
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(ask(PurgeMail{kMuchLater}));
   EXPECT_GE(passed_over.size(), 3u);
-  EXPECT_LT(passed_over.size(), 16u);  // next to what is damaged, too
+  EXPECT_LT(passed_over.size(), 16u);  // includes neighbours of the damaged ones
   EXPECT_TRUE(parked.empty());
   const auto left = store->list(100);
   ASSERT_TRUE(left);
-  EXPECT_EQ(left->size(), passed_over.size());  // and each was said once
+  EXPECT_EQ(left->size(), passed_over.size());  // each was reported once
 }
 
 TEST_F(DamagedSpool, what_is_over_for_long_is_forgotten_behind_hundreds_that_cannot_be_deleted) {
@@ -448,14 +451,14 @@ TEST_F(DamagedSpool, what_the_disk_did_not_give_back_is_deleted_an_hour_later_wi
   EXPECT_GE(passed_over.size(), 2u);
   EXPECT_LT(passed_over.size(), ids.size());
   const auto left = store->list(100);
-  EXPECT_FALSE(left && left->size() > passed_over.size());  // and each was said once
+  EXPECT_FALSE(left && left->size() > passed_over.size());  // each was reported once
   vfs.set_bad(0, 0);
   ASSERT_TRUE(ask(PurgeMail{kMuchLater}));
   EXPECT_TRUE(store->list(100)->empty());
   store.reset();
 }
 
-// The trigger is the operator, between two commits of the purge.
+// The trigger plays an operator between two commits of the purge.
 TEST_F(DamagedSpool, what_is_queued_again_while_old_messages_are_purged_stays) {
   EXPECT_EQ(take().size(), ids.size());
   for (const MailId id : ids) ASSERT_TRUE(finish(id, SpoolState::failed));
@@ -512,7 +515,7 @@ TEST_F(DamagedSpool, a_disk_that_is_well_again_in_time_has_cost_no_message) {
   config.vfs = vfs.name();
   reopen();
   vfs.set_bad(page, kPage);
-  const auto bad = corrupt();  // in the list only
+  const auto bad = corrupt();  // only in the list
   EXPECT_EQ(take(), but_for(bad));
   for (std::int64_t waited = 0; waited < 3600; waited += 10) take({kNow.value + waited});
   EXPECT_TRUE(parked.empty());
@@ -522,7 +525,7 @@ TEST_F(DamagedSpool, a_disk_that_is_well_again_in_time_has_cost_no_message) {
   store.reset();
 }
 
-// That others could be read at the same time is what tells a message from the disk.
+// A message is at fault, and not the disk, only if other messages can be read at the same time.
 TEST_F(DamagedSpool, what_cannot_be_read_while_nothing_can_be_written_is_no_worse_than_the_rest) {
   const std::uint64_t page = page_of("to-d-0@");
   test::PowerVfs vfs(test::PowerVfs::Unsynced::kept);
@@ -546,7 +549,7 @@ TEST_F(DamagedSpool, a_disk_that_reads_nothing_for_hours_costs_no_message) {
   test::PowerVfs vfs(test::PowerVfs::Unsynced::kept);
   config.vfs = vfs.name();
   reopen();
-  vfs.set_bad(kPage, UINT64_MAX / 2);  // all but the first page, which is known already
+  vfs.set_bad(kPage, UINT64_MAX / 2);  // all except the first page, which is already known
   UtcSeconds now = kNow;
   for (int i = 0; i < 1000; ++i, now.value += 30) {
     static_cast<void>(ask(TakeDue{Road::air, now, 100}));

@@ -1,4 +1,4 @@
-// An empty spool of mail.
+// Makes an empty spool of mail.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Indexes of the spool are made anew where they are damaged.
+// The spool makes its indexes anew if they are damaged.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,9 +10,9 @@
 namespace s5066::acp142 {
 namespace {
 
-// Goal:   an index costs nobody anything, since all that it holds is in the tables.
-// Method: one after the other is damaged in the file, mail_open so that the spool opens by it only
-//         when it has been mended.
+// Goal:   a damaged index costs no message, because the tables hold all that it holds.
+// Method: one index after another is damaged in the file. mail_open is damaged so that the spool
+//         opens by it only after it has been mended.
 TEST_F(DamagedSpool, a_damaged_index_is_made_anew_and_stops_nothing) {
   std::vector<std::string> damaged;
   for (const char* index : {"mail_due", "mail_open", "mail_delay", "mail_expiry"}) {
@@ -30,7 +30,7 @@ TEST_F(DamagedSpool, a_damaged_index_is_made_anew_and_stops_nothing) {
   damage(root_of("mail_seen_by_age"));
   EXPECT_TRUE(store->change(OperatorVerb::remove, unwanted, kNow));
   ids.push_back(keep(kMails + 5));
-  EXPECT_NE(ids.back(), MailId{});  // no repeat
+  EXPECT_NE(ids.back(), MailId{});  // it is not taken for a repeat
   damage(root_of("mail_seen_by_age"));
   ids.push_back(keep(kMails + 6));
   EXPECT_TRUE(parked.empty());
@@ -47,10 +47,10 @@ TEST_F(DamagedSpool, a_damaged_index_is_made_anew_and_stops_nothing) {
   }
 }
 
-/// An index that can be read, and does not fit its table.
+/// The index can be read but does not fit its table.
 class WrongIndex : public DamagedSpool {
  protected:
-  /// What is done meanwhile the index knows nothing of.
+  /// Runs `sql` in such a way that the index does not notice the change.
   void without(const std::string& index, const std::string& sql) {
     store.reset();
     const std::string row = "type = 'index' AND name = '" + index + "'";
@@ -65,7 +65,8 @@ class WrongIndex : public DamagedSpool {
     }
     reopen();
   }
-  /// One octet of the entry of message 4 is that of message 5, which has an entry of its own.
+  /// Changes one octet, so that the entry of message 4 names message 5, which has an entry of its
+  /// own.
   void give_an_entry_away() {
     store.reset();
     std::fstream file(config.path, std::ios::in | std::ios::out | std::ios::binary);
@@ -118,23 +119,23 @@ TEST_F(WrongIndex, what_is_missing_in_it_is_found_at_the_start_and_once_a_day) {
   const UtcSeconds later{kNow.value + 3600};
   ASSERT_TRUE(ask(PurgeMail{later}));
   lose(4);
-  ASSERT_TRUE(ask(PurgeMail{later}));  // the first by this connection
+  ASSERT_TRUE(ask(PurgeMail{later}));  // the first one by this connection
   EXPECT_EQ(mended.size(), 2u);
   EXPECT_EQ(take(later), std::vector<MailId>{ids[4]});
 }
 
-// Then the index may be all that still says where a message is.
+// The index may then be the only record of where a message is.
 TEST_F(WrongIndex, it_stays_where_the_table_is_what_is_damaged) {
   without("mail_due", "UPDATE mail SET state = 'eeferred'" + only(2));
   ASSERT_TRUE(ask(Resume{kNow}));
   EXPECT_TRUE(mended.empty());
   EXPECT_EQ(take(), but_for({ids[2]}));
   EXPECT_EQ(passed_over, std::vector<MailId>{ids[2]});
-  EXPECT_EQ(corrupt(), std::vector<MailId>{ids[2]});  // to who lists them
+  EXPECT_EQ(corrupt(), std::vector<MailId>{ids[2]});  // only a list shows it
 }
 
-// Goal:   an entry that nothing can be made of is in nobody's way.
-// Method: the index cannot be mended, since a message is damaged, in its row or with its page.
+// Goal:   a wrong entry does not hold up any message.
+// Method: the index cannot be mended, because a message is damaged, in its row or with its page.
 TEST_F(WrongIndex, what_is_wrong_in_it_costs_itself_only_though_it_cannot_be_mended) {
   for (const bool page : {false, true}) {
     SCOPED_TRACE(page);
@@ -157,12 +158,12 @@ TEST_F(WrongIndex, what_is_wrong_in_it_costs_itself_only_though_it_cannot_be_men
 }
 
 TEST_F(WrongIndex, a_message_with_two_entries_is_taken_by_one_of_them) {
-  without("mail_due", "UPDATE mail SET state = 'eeferred'" + only(11));  // which cannot be mended
+  without("mail_due", "UPDATE mail SET state = 'eeferred'" + only(11));  // it cannot be mended
   give_an_entry_away();
   auto taken = take();
   std::sort(taken.begin(), taken.end());
   EXPECT_EQ(taken, but_for({ids[3], ids[11]}));
-  EXPECT_EQ(passed_over, (std::vector<MailId>{ids[4], ids[11]}));  // each was said once
+  EXPECT_EQ(passed_over, (std::vector<MailId>{ids[4], ids[11]}));  // each was reported once
   const SaveOutcome later{
       .id = ids[4], .changes = {}, .next_try = UtcSeconds{kNow.value + 30}, .now = kNow};
   ASSERT_TRUE(ask(later));
@@ -197,7 +198,7 @@ TEST_F(WrongIndex, nobody_is_told_twice_that_a_message_is_late) {
   }
 }
 
-// A column that must have a value has none, which SQLite says of no index.
+// A column that must have a value has none. SQLite does not report that for an index.
 TEST_F(WrongIndex, what_no_index_explains_is_no_reason_to_make_them_anew_every_day) {
   const std::string column = "attempts INTEGER";
   const std::string must = column + " NOT NULL DEFAULT 0";
@@ -223,7 +224,7 @@ TEST_F(DamagedSpool, an_index_that_is_damaged_again_and_again_is_made_anew_once_
   EXPECT_EQ(take().size(), ids.size());
   const auto damage_open_spool = [&] {
     auto db = gateways::Database::open({.path = config.path});
-    // A write of others, so that no page is known from before.
+    // Another connection writes, so that no page is known from before.
     ASSERT_TRUE(db && db->execute("UPDATE mail_counter SET message_id = message_id"));
     const std::uint64_t page = root_of("mail_due");
     ASSERT_TRUE(db->execute("PRAGMA wal_checkpoint(TRUNCATE)"));

@@ -1,4 +1,4 @@
-// By which marks a repeat is known, on a disk that gives things back otherwise than it got them.
+// Marks show that a message is a repeat. The disk here returns other data than was written to it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace s5066::acp142 {
 namespace {
 
-// The first is lost here, so this is no repeat.
+// The first copy is lost here, so the second copy is not a repeat.
 TEST_F(DamagedSpool, another_copy_of_what_is_parked_is_taken) {
   EXPECT_EQ(keep(7), MailId{});
   damage("content-h");
@@ -26,7 +26,7 @@ TEST_F(DamagedSpool, another_copy_of_what_is_parked_is_taken) {
 TEST_F(DamagedSpool, damaged_marks_stop_no_mail) {
   damage(root_of("mail_seen"));
   const MailId again = keep(3);
-  EXPECT_NE(again, MailId{});  // nobody can say that it is a repeat
+  EXPECT_NE(again, MailId{});  // the spool cannot know that it is a repeat
   EXPECT_EQ(left_out, std::vector<std::string>{"mail_seen"});
   EXPECT_TRUE(ask(PurgeMail{kMuchLater, PurgeMail::Part::marks}));
   EXPECT_EQ(take().size(), ids.size() + 1);
@@ -34,7 +34,7 @@ TEST_F(DamagedSpool, damaged_marks_stop_no_mail) {
   EXPECT_TRUE(parked.empty());
 }
 
-// The disk has only said it once that the message cannot be read.
+// The disk has failed only once to read the message.
 TEST_F(DamagedSpool, what_is_not_parked_in_the_spool_keeps_its_marks) {
   const std::uint64_t page = page_of("label-d");
   std::fstream file(config.path, std::ios::in | std::ios::out | std::ios::binary);
@@ -55,7 +55,8 @@ TEST_F(DamagedSpool, what_is_not_parked_in_the_spool_keeps_its_marks) {
   EXPECT_EQ(all, ids);
 }
 
-// It was delivered, and the spool could not be told; or who starts it does so twice.
+// The message was delivered but the spool could not be told. Without its marks it would be sent
+// twice.
 TEST_F(DamagedSpool, what_was_under_way_at_the_end_keeps_its_marks_where_it_cannot_be_read_again) {
   EXPECT_EQ(take().size(), ids.size());
   reopen();
@@ -71,7 +72,7 @@ TEST_F(DamagedSpool, what_was_under_way_at_the_end_keeps_its_marks_where_it_cann
   for (int i = 0; i < kMails; ++i) EXPECT_EQ(keep(i), MailId{}) << i;
 }
 
-// Its row says that it is under way, and cannot be written.
+// The row says that the message is in progress, and cannot be written.
 TEST_F(DamagedSpool, what_was_under_way_at_the_end_keeps_its_marks_where_its_row_is_damaged) {
   EXPECT_EQ(take().size(), ids.size());
   damage("label-d");
@@ -84,7 +85,7 @@ TEST_F(DamagedSpool, what_was_under_way_at_the_end_keeps_its_marks_where_its_row
   }
 }
 
-// What it has to do with the marks is no reason to take what cannot be read again and again.
+// Damaged marks are no reason to take an unreadable message again and again.
 TEST_F(DamagedSpool, what_is_damaged_is_parked_though_its_marks_are_too) {
   damage("mark-to-h-0");
   damage("content-h");

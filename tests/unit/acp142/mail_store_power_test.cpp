@@ -1,4 +1,4 @@
-// What a spool of mail has after a power cut.
+// These tests check the spool of mail after a power cut.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -9,10 +9,10 @@
 namespace s5066::acp142 {
 namespace {
 
-// A power cut at each change to a file; what was promised before it holds afterwards.
+// The power fails at each change to a file. Each promise that was made before must hold afterwards.
 class MailPowerCut : public testing::TestWithParam<test::PowerVfs::Unsynced> {};
 
-/// What becomes of a message after it failed, step by step; each step is one commit.
+/// The steps of a message after it failed. Each step is one commit.
 enum class Fate { incoming, failed, requeued, held, gone };
 
 Fate fate_of(SqliteMailStore& store, MailId id) {
@@ -93,7 +93,7 @@ TEST_P(MailPowerCut, at_no_change_to_any_file_loses_or_repeats_a_message) {
     if (kept.size() == 2) {
       const auto step = static_cast<int>(fate.value_or(Fate::incoming));
       const int found = static_cast<int>(fate_of(*store, kept[1])) - step;
-      ASSERT_TRUE(found == 0 || found == 1) << found;  // the answer to the next may be lost
+      ASSERT_TRUE(found == 0 || found == 1) << found;  // the answer to the next step may be lost
       const auto late = std::get<TakenMail>(run(TakeDelayed{kNow, 4})).items.size();
       const auto reports = std::get<TakenMail>(run(TakeDue{Road::smtp, kNow, 4})).items.size();
       ASSERT_EQ(late + reports, 1u);
@@ -107,11 +107,11 @@ TEST_P(MailPowerCut, at_no_change_to_any_file_loses_or_repeats_a_message) {
       if (id == delivered) {
         ASSERT_FALSE(open);
       } else if (!open && id == kept[0]) {
-        ASSERT_EQ((*store->find(id))->state, SpoolState::delivered);  // its answer was lost
+        ASSERT_EQ((*store->find(id))->state, SpoolState::delivered);  // the answer was lost
       } else if (!open) {
         ASSERT_TRUE(fate);
       }
-      // Deleted by the operator or failed, and its mark with it.
+      // The operator deleted it or it failed, and its mark went with it.
       const auto item = *store->find(id);
       const bool gone = !item || item->state == SpoolState::failed;
       const auto again =

@@ -73,7 +73,7 @@ TEST_F(MailStore, the_most_urgent_comes_first_and_then_the_oldest) {
 }
 
 TEST_F(MailStore, no_more_octets_are_taken_than_wanted_but_one_message_always_is) {
-  for (int i = 0; i < 5; ++i) keep(mail_to({2}));  // of 100 octets each
+  for (int i = 0; i < 5; ++i) keep(mail_to({2}));  // 100 octets each
   const auto take_octets = [&](std::uint64_t octets) {
     TakeDue due{Road::air, kNow, 9};
     due.octets_max = octets;
@@ -239,7 +239,7 @@ TEST_F(MailStore, other_content_under_a_number_whose_message_is_over_is_another_
   };
   EXPECT_EQ(arrives(1, 0, 10), Repeat::none);
   EXPECT_EQ(arrives(1, 5, 10), Repeat::same);
-  EXPECT_EQ(arrives(2, 10, 100), Repeat::other);  // and now that is when it is over
+  EXPECT_EQ(arrives(2, 10, 100), Repeat::other);  // it ends at this time from now on
   EXPECT_EQ(arrives(2, 100, 200), Repeat::other);
   EXPECT_EQ(arrives(1, 300, 400), Repeat::same);
   EXPECT_EQ(arrives(2, 401, 500), Repeat::none);
@@ -271,7 +271,7 @@ TEST_F(MailStore, a_number_is_known_as_long_as_a_message_can_come_under_it) {
   };
   EXPECT_TRUE(arrives(0, 2));
   EXPECT_FALSE(arrives(30, 31));
-  EXPECT_FALSE(arrives(31 + 31, 32));  // the expiry that it had last counts
+  EXPECT_FALSE(arrives(31 + 31, 32));  // its last expiry counts
   EXPECT_TRUE(arrives(32 + 32, 65));
 }
 
@@ -287,7 +287,7 @@ TEST_F(MailStore, a_message_that_is_requeued_has_its_lifetime_again_and_no_more)
   EXPECT_EQ((*store->find(id))->expiry.value, kNow.value + 3000);
 }
 
-// Longer than its receivers know it, nobody is asked for a message under an old number.
+// No station is asked for a message under a number that is older than its receivers' memory.
 TEST_F(MailStore, what_was_sent_under_a_number_long_ago_is_not_requeued) {
   constexpr std::int64_t kMonth = 30 * 86400;
   const MailId sent = keep(mail_to({2}));
@@ -400,7 +400,7 @@ TEST_F(MailStore,
   ASSERT_TRUE(store->change(Verb::requeue, id, kNow));
   const auto again = take();
   ASSERT_EQ(again.size(), 1u);
-  EXPECT_EQ(again[0].message_id, 77u);  // nobody gets it twice
+  EXPECT_EQ(again[0].message_id, 77u);  // no station gets it twice
   EXPECT_EQ(again[0].targets[0].state, SpoolState::delivered);
   ASSERT_TRUE(store->change(Verb::remove, id, kNow, true));
   EXPECT_TRUE(ask(end));
@@ -430,7 +430,7 @@ TEST_F(MailStore, rows_and_contents_that_cannot_be_read_are_parked_and_the_rest_
   EXPECT_EQ(listed[1].state, SpoolState::corrupt);
 }
 
-// What cannot be read now is not damaged yet.
+// Data that cannot be read now may still be undamaged.
 TEST_F(MailStore, a_read_that_fails_once_costs_a_minute_and_no_message) {
   test::PowerVfs vfs(test::PowerVfs::Unsynced::kept);
   config.vfs = vfs.name();
@@ -536,10 +536,10 @@ TEST_F(MailStore, another_copy_of_what_is_not_what_was_accepted_is_taken) {
   EXPECT_NE(second, MailId{});
   ASSERT_TRUE(store->change(OperatorVerb::requeue, first, kNow));
   ASSERT_TRUE(store->change(OperatorVerb::remove, first, kNow));
-  EXPECT_EQ(keep(one, later), MailId{});  // the mark is that of the second
+  EXPECT_EQ(keep(one, later), MailId{});  // the mark belongs to the second
 }
 
-// Whose content has been put right by hand, say.
+// An operator may have repaired the content by hand.
 TEST_F(MailStore, another_copy_of_what_was_parked_and_goes_on_is_not_taken) {
   const NewMail one = mail_to({2}, 6, 100, "m");
   const MailId first = keep(one);
@@ -550,7 +550,7 @@ TEST_F(MailStore, another_copy_of_what_was_parked_and_goes_on_is_not_taken) {
   EXPECT_EQ(keep(one), MailId{});
 }
 
-// Its sender has been told that it failed, and hands the same message over once more.
+// The sender has been told of the failure and hands the same message over once more.
 TEST_F(MailStore, another_copy_of_what_failed_or_expired_is_taken) {
   const NewMail one = mail_to({2}, 6, 100, "m");
   for (const SpoolState end : {SpoolState::failed, SpoolState::expired}) {
@@ -585,7 +585,7 @@ TEST_F(MailStore, a_full_disk_takes_nothing_new_and_lets_go_what_is_there) {
   };
   vfs.set_full_beside(config.path + ".reserve");
   EXPECT_TRUE(full());
-  EXPECT_TRUE(store->has_reserve());  // new mail does not get it
+  EXPECT_TRUE(store->has_reserve());  // new mail does not get the reserve
   const auto results =
       store->execute({{{6}, AcceptMail{{mail_to({3})}, kNow, {}, {}}}, end(ids[0])});
   EXPECT_EQ(results.at(0).answer.error().code, ErrorCode::queue_full);
@@ -594,7 +594,7 @@ TEST_F(MailStore, a_full_disk_takes_nothing_new_and_lets_go_what_is_there) {
   EXPECT_EQ(results.at(1).ticket.value, 7u);
   EXPECT_EQ(state(ids[0]), SpoolState::delivered);
   EXPECT_FALSE(store->has_reserve());
-  EXPECT_TRUE(full());  // the reserve is filled first, and the disk is as full as before
+  EXPECT_TRUE(full());  // the reserve is filled first, so the disk is still full
   EXPECT_TRUE(store->change(OperatorVerb::remove, ids[1], kNow, true));
   EXPECT_TRUE(full());
   EXPECT_TRUE(store->execute({end(ids[2])}).at(0).answer);

@@ -1,4 +1,4 @@
-// What a gateway makes of the spool that an older one has left.
+// The gateway opens a spool that an older gateway has left.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -11,7 +11,8 @@ namespace {
 
 constexpr UtcSeconds kNow{1'000'000};
 
-/// Three messages on the air: to one station, to one by two recipients, and to two.
+/// Three messages are on the air: to one station, to one station for two recipients, and to two
+/// stations.
 class MailUpgrade : public testing::Test {
  protected:
   MailUpgrade() {
@@ -91,7 +92,7 @@ TEST_F(MailUpgrade, what_was_begun_to_several_stations_begins_anew_once) {
   EXPECT_EQ(again[2].message_id, 90u);
   EXPECT_EQ(again[2].block_octets, 400u);
   EXPECT_EQ(again[2].targets[0].sequence, 10u);
-  EXPECT_EQ(again[2].targets[1].sequence, 0u);  // of the number of before
+  EXPECT_EQ(again[2].targets[1].sequence, 0u);  // it had the number of before
 }
 
 TEST_F(MailUpgrade, what_this_gateway_has_begun_goes_on_under_its_number) {

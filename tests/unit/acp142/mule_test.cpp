@@ -9,7 +9,7 @@
 namespace s5066::acp142 {
 namespace {
 
-// The worked example: payload, its compression at level 9, and both ways to tag it.
+// The worked example gives the payload, its compression at level 9, and both ways to tag it.
 const Bytes kPayload = *from_hex(
     "3C 61 40 62 2E 63 3E 0D 0A 3C 64 40 65 2E 66 3E 0D 0A 0D 0A 53 3A 20 78 0D 0A 0D 0A 68 69 0D "
     "0A");
@@ -121,7 +121,7 @@ TEST(Cdt, other_types_and_algorithms_are_refused) {
   EXPECT_EQ(decode_cdt(algorithm, {}).error().code, ErrorCode::unsupported);
 }
 
-// PM-101: neither gzip nor deflate without a header.
+// PM-101: gzip, and deflate without a header, are not taken.
 TEST(Cdt, no_stream_but_zlib_is_taken) {
   const Bytes bare(kZlib.begin() + 2, kZlib.end() - 4);
   EXPECT_EQ(bare.size(), 30u);
@@ -172,8 +172,9 @@ TEST(Cdt, a_bomb_stops_at_the_ratio_and_at_the_octets) {
   EXPECT_FALSE(decode_cdt(bomb, {.octets_max = zeros.size() - 1}));
 }
 
-// Goal:   what an operator sends is taken for no bomb, however regular it is.
-// Method: empty files of several lengths, as octets and in base64; contents that begin or end so.
+// Goal:   mail that an operator sends is not taken for a bomb, however regular it is.
+// Method: empty files of several lengths, as octets and in base64, and contents that begin or end
+//         with them.
 TEST(Cdt, whatever_is_sent_is_within_what_is_received) {
   Rng rng(2);
   Bytes noise(5000);

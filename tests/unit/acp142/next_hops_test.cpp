@@ -40,22 +40,22 @@ TEST(NextHops, where_all_is_for_one_station_there_is_no_field) {
   EXPECT_EQ(content, octets("Received: x\r\n"));
 }
 
-// A field that is not to be believed is taken away all the same; its message is for all then.
+// A field that makes no sense is removed all the same. Its message is then for all stations.
 TEST(NextHops, a_field_that_makes_no_sense_says_nothing) {
   const std::string begin = "MULE-Next-Hop: 10.1.1.1; ";
   EXPECT_TRUE(take(begin + "10.1.1.2 1 10.1.1.3 2\r\n", 2));
   EXPECT_FALSE(take(begin + "10.1.1.2 1 10.1.1.3 2\r\n", 2, kB));
   for (const char* rest : {
            "",
-           "10.1.1.2 1",                 // whose is the other?
-           "10.1.1.2 1 10.1.1.3 2 3",    // whose is that?
+           "10.1.1.2 1",                 // which station has the other one?
+           "10.1.1.2 1 10.1.1.3 2 3",    // which station has that one?
            "10.1.1.2 1-3",               //
            "10.1.1.2 0-2",               //
            "10.1.1.2 2-1 10.1.1.3 1-2",  //
            "10.1.1.2 1 1-2",             // twice
            "10.1.1.3 1 10.1.1.2 2",      // not in order
            "10.1.1.2 1-2 10.1.1.2",      //
-           "1 10.1.1.2 1-2",             // whose?
+           "1 10.1.1.2 1-2",             // which station?
            "10.1.1.2 1- 2",              //
            "10.1.1.2 -2",                //
            "10.1.1.2 99999999999999999999999",

@@ -1,4 +1,4 @@
-// Tests of what counts as an answer, and of what a sender is told about a node that gave none.
+// These tests check what counts as an answer, and the report about a node that gave none.
 #include "tests/unit/acp142/p_mul_station.h"
 
 namespace s5066::acp142 {
@@ -7,7 +7,7 @@ namespace {
 constexpr NodeId kBravo{2};
 constexpr NodeId kCharlie{3};
 
-/// An acknowledgement whose two IDs are as given.
+/// Makes an acknowledgement with these two IDs.
 Bytes ack(NodeId header, NodeId entry, std::uint32_t message,
           std::vector<BlockRange> missing = {}) {
   return encode(AckPdu{.priority = 6,
@@ -36,7 +36,7 @@ Submission until(Duration expiry, std::vector<NodeId> to = {kBravo}) {
   return submission;
 }
 
-// libjpmul names the node that acknowledges in the entry, too.
+// libjpmul names the acknowledging node in the entry as well.
 TEST(PMulAnswers, an_acknowledgement_counts_whichever_way_its_ids_are_written) {
   for (const auto& [header, entry] :
        {std::pair{kBravo, kSender}, {kBravo, kBravo}, {kSender, kBravo}, {kBravo, NodeId{}}}) {
@@ -66,9 +66,9 @@ TEST(PMulAnswers, an_acknowledgement_that_may_be_for_another_transmitter_does_no
   Station alpha(kSender);
   ASSERT_TRUE(alpha.submit(7, {kBravo}, 1000).ok());
   alpha.pdus();
-  alpha.core->on_datagram(alpha.now, ack(kBravo, {9}, 7));         // the same number of another
+  alpha.core->on_datagram(alpha.now, ack(kBravo, {9}, 7));         // number of another sender
   alpha.core->on_datagram(alpha.now, ack(kBravo, kBravo, 8));      // no message of ours
-  alpha.core->on_datagram(alpha.now, ack(kCharlie, kCharlie, 7));  // it is not for this node
+  alpha.core->on_datagram(alpha.now, ack(kCharlie, kCharlie, 7));  // not for this node
   const auto refused = news_of(alpha, MessageNews::Kind::ack_refused);
   ASSERT_EQ(refused.size(), 2u);  // one line for each node
   EXPECT_EQ(refused[0].node, kBravo);
@@ -134,7 +134,8 @@ TEST(PMulAnswers, a_node_that_had_the_time_and_said_nothing_did_not_answer) {
   EXPECT_TRUE(alpha.ended[0].unanswered);
 }
 
-// Ack_wait 30 s and a slot of 8 s: sent after 90 s, the answer may come until 128 s.
+// Ack_wait is 30 s and a slot 8 s. The message is sent after 90 s, so the answer may come until 128
+// s.
 TEST(PMulAnswers, what_was_sent_in_time_is_not_called_lost_before_the_answer_was_due) {
   Station alpha(kSender);
   ASSERT_TRUE(alpha.core->request_submit(alpha.now, until(100s)).ok());
@@ -197,11 +198,12 @@ TEST(PMulAnswers, what_is_suspended_keeps_its_parts_and_goes_on) {
   EXPECT_EQ(alpha.ended[0].outcome, Outcome::suspended);
   EXPECT_EQ(alpha.core->sender().messages(), 0u);
   alpha.hear(ack_of(kBravo, 7, {{1, 1}}));
-  EXPECT_TRUE(alpha.pdus().empty());  // the node is not told to discard what it has
+  EXPECT_TRUE(alpha.pdus().empty());  // the node may keep what it has
   EXPECT_EQ(alpha.core->poll_heard(), kBravo);
   first.block_octets = 100;
   ASSERT_TRUE(alpha.core->request_submit(alpha.now, first).ok());
-  EXPECT_EQ(numbers(alpha.pdus()), (std::vector<std::uint16_t>{2}));  // it is asked what it misses
+  // Asks the node what it misses.
+  EXPECT_EQ(numbers(alpha.pdus()), (std::vector<std::uint16_t>{2}));
   alpha.hear(ack_of(kBravo, 7, {}));
   EXPECT_EQ(alpha.ended.back().outcome, Outcome::delivered);
 }
@@ -237,7 +239,7 @@ TEST(PMulTurns, a_large_message_to_one_node_does_not_hold_up_a_small_one_to_anot
   const auto first = std::find(messages.begin(), messages.end(), 8u);
   ASSERT_NE(first, messages.end());
   EXPECT_LE(first - messages.begin(), 10);
-  EXPECT_EQ(*(first + 1), 8u);  // its round is short and goes in one turn
+  EXPECT_EQ(*(first + 1), 8u);  // the round is short and goes in one turn
   EXPECT_EQ(messages.back(), 7u);
 }
 

@@ -1,4 +1,4 @@
-// The machines of P_MUL, PDU by PDU. Tags: checklist items PM-020 to PM-058.
+// These tests run the machines of P_MUL PDU by PDU. Tags: checklist items PM-020 to PM-058.
 #include "tests/unit/acp142/p_mul_station.h"
 
 namespace s5066::acp142 {
@@ -15,7 +15,7 @@ TEST(PMulCore, sends_again_what_is_missing_to_those_who_miss_it) {
   alpha.now = at(5s);
   alpha.hear(ack_of({2}, 7, {}));
   alpha.hear(ack_of({3}, 7, {{2, 2}, {5, 6}}));
-  EXPECT_TRUE(alpha.pdus().empty());  // the third has not said anything yet
+  EXPECT_TRUE(alpha.pdus().empty());  // the third has not answered yet
   alpha.hear(ack_of({4}, 7, {{6, 6}}));
   round = alpha.pdus();
   EXPECT_EQ(numbers(round), (std::vector<std::uint16_t>{2, 5, 6}));
@@ -34,7 +34,7 @@ TEST(PMulCore, sends_again_what_is_missing_to_those_who_miss_it) {
   EXPECT_EQ(alpha.core->sender().content_octets(), 0u);
 }
 
-// The rule for ARQ: one destination is left, and a tenth of the blocks or more was lost to it.
+// ARQ is used if one destination is left and has lost a tenth of the blocks or more.
 TEST(PMulCore, the_last_lossy_destination_is_sent_its_blocks_reliably) {
   const auto repair = [](std::vector<BlockRange> missing) {
     Station alpha(kSender);
@@ -126,7 +126,7 @@ TEST(PMulCore, a_cancelled_message_is_withdrawn) {
   EXPECT_FALSE(alpha.core->request_cancel(alpha.now, {7}).ok());
 }
 
-// Whoever has it says so again, whatever it was told of the end.
+// A receiver that has the message reports so again, whatever it was told about the end.
 TEST(PMulCore, a_message_that_was_cancelled_comes_back_under_its_number_and_is_delivered_once) {
   for (const bool said : {false, true}) {
     Station alpha(kSender);
@@ -134,7 +134,7 @@ TEST(PMulCore, a_message_that_was_cancelled_comes_back_under_its_number_and_is_d
     ASSERT_TRUE(alpha.submit(7, {{2}}, 250).ok());
     for (const Bytes& pdu : alpha.pdus()) bravo.hear(pdu);
     bravo.advance(at(20s));
-    bravo.pdus();  // its acknowledgement is lost
+    bravo.pdus();  // the acknowledgement is lost
     alpha.now = at(20s);
     ASSERT_TRUE(alpha.core->request_cancel(alpha.now, {7}).ok());
     alpha.collect();
@@ -155,7 +155,7 @@ TEST(PMulCore, a_message_that_was_cancelled_comes_back_under_its_number_and_is_d
   }
 }
 
-// PM-057: and nothing is acknowledged that is not safe.
+// PM-057: nothing is acknowledged that is not safe.
 TEST(PMulCore, nothing_is_acknowledged_before_it_is_committed) {
   Station alpha(kSender);
   Station bravo({2});
@@ -180,7 +180,8 @@ TEST(PMulCore, nothing_is_acknowledged_before_it_is_committed) {
 TEST(PMulCore, what_is_known_is_acknowledged_again_and_not_delivered_again) {
   Station alpha(kSender);
   Station bravo({2});
-  bravo.core->on_known(bravo.now, {kSender, 7}, {kUtc.value + 3600});  // its sender gives it more
+  // The sender then gives it more time.
+  bravo.core->on_known(bravo.now, {kSender, 7}, {kUtc.value + 3600});
   ASSERT_TRUE(alpha.submit(7, {{2}}, 250).ok());
   for (const Bytes& pdu : alpha.pdus()) bravo.hear(pdu);
   bravo.advance(at(10s));
@@ -189,7 +190,7 @@ TEST(PMulCore, what_is_known_is_acknowledged_again_and_not_delivered_again) {
   ASSERT_EQ(acks.size(), 1u);
   alpha.hear(acks[0]);
   EXPECT_EQ(alpha.ended.at(0).outcome, Outcome::delivered);
-  // The transmitter leaves us out: there is nothing more to say.
+  // The transmitter leaves us out of its list, so no further answer is due.
   for (const Bytes& pdu : alpha.pdus()) bravo.hear(pdu);
   bravo.advance(at(10h));
   EXPECT_TRUE(bravo.pdus().empty() && bravo.core->receiver().known() == 1);
@@ -211,8 +212,8 @@ TEST(PMulCore, of_more_than_can_be_remembered_those_that_end_first_are_forgotten
   know(1, 100);
   know(2, 200);
   know(3, 300);
-  know(1, 50);               // the same again is no further one, and its new end counts
-  EXPECT_TRUE(is_known(2));  // and now for a day
+  know(1, 50);               // a repeat is not counted, and its new end applies
+  EXPECT_TRUE(is_known(2));  // it is now known for a day
   know(4, 400);
   know(5, 500);
   EXPECT_TRUE(is_known(2) && is_known(4) && is_known(5));
@@ -220,7 +221,7 @@ TEST(PMulCore, of_more_than_can_be_remembered_those_that_end_first_are_forgotten
   EXPECT_EQ(bravo.core->receiver().known(), 0u);
 }
 
-// The air may be faster than the spool at the start of a program.
+// At the start of a program the air may be faster than the spool.
 TEST(PMulCore, what_turns_out_to_be_known_after_a_part_has_come_is_not_asked_for) {
   Station alpha(kSender);
   Station bravo({2});
@@ -241,7 +242,7 @@ TEST(PMulCore, what_turns_out_to_be_known_after_a_part_has_come_is_not_asked_for
   EXPECT_TRUE(bravo.received.empty());
 }
 
-// PM-087: the guess may be many times too late, as long as no rate has been measured.
+// PM-087: the estimate may be many times too late as long as no rate has been measured.
 TEST(PMulCore, who_has_the_last_block_shows_that_the_round_has_left) {
   Station alpha(kSender);
   ASSERT_TRUE(alpha.submit(7, {{2}}, 300).ok());
@@ -255,7 +256,8 @@ TEST(PMulCore, who_has_the_last_block_shows_that_the_round_has_left) {
   alpha.now = at(10s);
   alpha.hear(ack_of({2}, 7, {{2, 2}}));
   EXPECT_TRUE(alpha.pdus().empty());
-  // When nothing else comes, it is believed after all: nobody is asked what he has said.
+  // If nothing else comes, the list counts after all, because a node is not asked for a known
+  // answer.
   alpha.advance(at(30min));
   EXPECT_EQ(numbers(alpha.pdus()), (std::vector<std::uint16_t>{2}));
 }
@@ -297,7 +299,7 @@ TEST(PMulCore, traffic_of_lower_precedence_puts_off_no_question) {
     }
     alpha.hear(ack_of({3}, static_cast<std::uint32_t>(key), {}));
   }
-  // 30 s of waiting and a slot of 8 s; then one and a half times the wait.
+  // 30 s of waiting and a slot of 8 s come first, and then one and a half times that wait.
   ASSERT_GE(questions.size(), 2u);
   EXPECT_EQ(questions.at(0), at(38s));
   EXPECT_EQ(questions.at(1), at(92s));
@@ -333,14 +335,15 @@ TEST(PMulCore, receivers_answer_in_the_order_of_the_list) {
   for (const NodeId node : to) {
     Station receiver(node);
     for (std::size_t i = 0; i < round.size(); ++i) {
-      if (i != 3) receiver.hear(round[i]);  // everybody misses the same block
+      if (i != 3) receiver.hear(round[i]);  // all miss the same block
     }
     due.push_back(*receiver.core->next_deadline());
   }
   for (std::size_t i = 1; i < due.size(); ++i) EXPECT_GE(due[i] - due[i - 1], 6s);
 }
 
-// A message of so few blocks that its end is not marked needs no pause to tell that it has come.
+// A message of so few blocks has no marked end, but its receiver needs no pause to see that it is
+// complete.
 TEST(PMulCore, the_only_receiver_of_a_small_message_answers_at_once) {
   for (const std::size_t octets : {50u, 200u, 300u}) {
     SCOPED_TRACE(octets);
@@ -365,14 +368,14 @@ TEST(PMulCore, the_only_receiver_of_a_small_message_answers_at_once) {
   }
 }
 
-// A block takes 215 s at 75 bit/s; between two of them nobody is to be disturbed.
+// A block takes 215 s at 75 bit/s. No receiver may interrupt between two of them.
 TEST(PMulCore, slow_blocks_draw_no_list_in_mid_round) {
   Station alpha(kSender), bravo({2});
   ASSERT_TRUE(alpha.submit(7, {{2}}, 1000).ok());
   for (const Bytes& pdu : alpha.pdus()) {
     const auto blocks = only<DataPdu>({pdu});
     for (int i = 0; !blocks.empty() && i < 43; ++i) bravo.advance(bravo.now + 5s);
-    // How long a block takes is not known before the first.
+    // The time of a block is not known before the first block.
     EXPECT_TRUE(bravo.pdus().empty() || blocks.empty() || blocks[0].number == 1);
     bravo.hear(pdu);
     bravo.pdus();
@@ -393,14 +396,14 @@ TEST(PMulCore, parity_ahead_makes_up_for_losses_where_nobody_can_ask) {
   const auto round = alpha.pdus();
   EXPECT_EQ(only<ParityPdu>(round).size(), 6u);
   for (std::size_t i = 0; i < round.size(); ++i) {
-    if (i < 15 || i > 20) bravo.hear(round[i]);  // six blocks, the last one among them
+    if (i < 15 || i > 20) bravo.hear(round[i]);  // six blocks are lost, the last one among them
   }
   ASSERT_EQ(bravo.received.size(), 1u);
   EXPECT_EQ(bravo.received[0].content, Bytes(1950, 7));
   EXPECT_EQ(bravo.core->receiver().stats().recovered, 6u);
 }
 
-// A receiver that knows neither parity nor Extra_Address_PDUs gets the message all the same.
+// A receiver that knows neither parity nor Extra_Address_PDUs still gets the message.
 TEST(PMulCore, an_ordinary_receiver_ignores_the_extensions_and_gets_its_blocks) {
   Station alpha(kSender, [](auto& config) { config.sender.coded = true; });
   Station bravo({2});
@@ -420,7 +423,7 @@ TEST(PMulCore, an_ordinary_receiver_ignores_the_extensions_and_gets_its_blocks) 
   EXPECT_EQ(bravo.received.size(), 1u);
 }
 
-// PM-003, PM-031, PM-006: 600 destinations in several parts, ours in the last.
+// PM-003, PM-031, PM-006: the list has 600 destinations in several parts, and ours is in the last.
 TEST(PMulCore, a_divided_list_of_destinations_reaches_the_last_of_them) {
   const auto big_group = [](auto& config) {
     Group group{.id = {1}, .members = {}};
@@ -519,7 +522,7 @@ TEST(PMulCore, another_block_under_a_known_number_changes_nothing) {
 TEST(PMulCore, who_acknowledges_what_is_over_is_told_so_once_in_a_while) {
   Station alpha(kSender);
   alpha.hear(ack_of({2}, 99, {}));
-  EXPECT_TRUE(alpha.pdus().empty());  // we may just have been restarted
+  EXPECT_TRUE(alpha.pdus().empty());  // we may have been restarted just now
   alpha.now = at(3min);
   alpha.hear(ack_of({2}, 99, {}));
   alpha.hear(ack_of({2}, 99, {{1, 1}}));

@@ -1,4 +1,4 @@
-// P_MUL in EMCON, our own and that of others, and where nobody acknowledges at all.
+// P_MUL runs in EMCON, our own or that of other nodes, and where no node acknowledges at all.
 #include <algorithm>
 
 #include "tests/unit/acp142/p_mul_station.h"
@@ -31,7 +31,7 @@ TEST(PMulEmcon, a_silent_receiver_collects_and_says_it_all_when_it_may_speak) {
   EXPECT_EQ(alpha.ended.size(), 1u);
 }
 
-// PM-008, PM-053, PM-055: its transmitter hears all of it at once, and not before a random wait.
+// PM-008, PM-053, PM-055: the transmitter gets all acknowledgements at once, after a random wait.
 TEST(PMulEmcon, after_silence_all_for_one_transmitter_has_one_turn) {
   Station bravo({2});
   bravo.core->on_own_silence(bravo.now, true);
@@ -57,7 +57,8 @@ TEST(PMulEmcon, after_silence_all_for_one_transmitter_has_one_turn) {
   EXPECT_NE(turns[0], turns[1]);
 }
 
-// PM-055: not even a word about what was there before a restart, until it is over; then all of it.
+// PM-055: nothing is sent during silence about messages from before a restart. All of it is sent
+// afterwards.
 TEST(PMulEmcon, who_is_restarted_in_silence_acknowledges_afterwards_what_the_spool_knows) {
   Station bravo({2}), charlie({2});
   bravo.core->on_own_silence(bravo.now, true);
@@ -73,13 +74,13 @@ TEST(PMulEmcon, who_is_restarted_in_silence_acknowledges_afterwards_what_the_spo
   const auto acks = only<AckPdu>(bravo.pdus());
   ASSERT_EQ(acks.size(), 1u);
   EXPECT_EQ(acks[0].entries.at(0), (AckEntry{.name = {kSender, 7}}));
-  EXPECT_TRUE(charlie.pdus().empty());  // it was said before the restart, or will be asked for
+  EXPECT_TRUE(charlie.pdus().empty());  // sent before the restart, or asked for later
   bravo.hear(encode(DiscardPdu{.name = {kSender, 7}}));
   bravo.advance(at(2h));
   EXPECT_TRUE(bravo.pdus().empty());
 }
 
-// PM-055: that it is one, the node may say only when the spool has said what it knows.
+// PM-055: the node may report the silence only after the spool has reported what it knows.
 TEST(PMulEmcon, who_hears_of_the_silence_after_a_restart_acknowledges_all_the_same) {
   Station bravo({2});
   for (const std::uint32_t number : {7u, 8u, 9u, 10u}) {
@@ -88,7 +89,7 @@ TEST(PMulEmcon, who_hears_of_the_silence_after_a_restart_acknowledges_all_the_sa
   }
   bravo.advance(at(1min));
   EXPECT_TRUE(bravo.pdus().empty());
-  bravo.core->on_own_silence(bravo.now, true);  // a modem that did not work
+  bravo.core->on_own_silence(bravo.now, true);  // a modem did not work
   bravo.core->on_own_silence(bravo.now, false, false);
   bravo.hear(encode(DiscardPdu{.name = {kSender, 8}}));
   bravo.advance(at(10min));
@@ -100,19 +101,19 @@ TEST(PMulEmcon, who_hears_of_the_silence_after_a_restart_acknowledges_all_the_sa
   bravo.advance(at(20min));
   const auto acks = only<AckPdu>(bravo.pdus());
   ASSERT_EQ(acks.size(), 1u);
-  ASSERT_EQ(acks[0].entries.size(), 2u);  // not what is released, nor what is over
+  ASSERT_EQ(acks[0].entries.size(), 2u);  // neither the released one nor the expired one
   EXPECT_EQ(acks[0].entries[0], (AckEntry{.name = {kSender, 7}}));
   EXPECT_EQ(acks[0].entries[1], (AckEntry{.name = {kSender, 9}}));
 }
 
-// PM-055, PM-036: what is to be sent waits, and ends in time all the same.
+// PM-055, PM-036: messages to send wait, and still end in time.
 TEST(PMulEmcon, a_transmitter_in_silence_says_nothing_and_goes_on_where_it_was) {
   Station alpha(kSender);
   ASSERT_TRUE(alpha.submit(7, {{2}}, 450).ok());
   ASSERT_TRUE(alpha.submit(8, {{3}}, 450).ok());
   const auto before = alpha.pdus(3);
   alpha.core->on_own_silence(alpha.now, true);
-  alpha.hear(ack_of({2}, 99, {}));  // would be answered with a Discard_PDU
+  alpha.hear(ack_of({2}, 99, {}));  // would draw a Discard_PDU
   for (int i = 1; i <= 20; ++i) {
     alpha.advance(at(i * 1h));
     EXPECT_TRUE(alpha.pdus().empty());
@@ -120,7 +121,7 @@ TEST(PMulEmcon, a_transmitter_in_silence_says_nothing_and_goes_on_where_it_was) 
   }
   alpha.core->on_own_silence(alpha.now, false);
   auto all = numbers(alpha.pdus());
-  EXPECT_EQ(std::count(all.begin(), all.end(), 1), 1);  // of the first it has gone already
+  EXPECT_EQ(std::count(all.begin(), all.end(), 1), 1);  // block 1 has been sent before
   EXPECT_EQ(std::count(all.begin(), all.end(), 5), 2);
   alpha.core->on_own_silence(alpha.now, true);
   alpha.advance(at(25h));
@@ -128,7 +129,7 @@ TEST(PMulEmcon, a_transmitter_in_silence_says_nothing_and_goes_on_where_it_was) 
   EXPECT_TRUE(alpha.pdus().empty());
 }
 
-// PM-037: the message, then so many repeats, then only the expiry.
+// PM-037: the message is sent, then repeated the configured number of times, and then only expires.
 TEST(PMulEmcon, a_silent_destination_is_sent_everything_so_often_and_no_more) {
   Station alpha(kSender, [](auto& config) {
     config.sender.silent = {{2}};
@@ -141,7 +142,7 @@ TEST(PMulEmcon, a_silent_destination_is_sent_everything_so_often_and_no_more) {
     alpha.advance(alpha.now + 1min);
   }
   EXPECT_EQ(rounds, 4u);
-  // PM-038: its answer makes it one like the others.
+  // PM-038: its answer makes the destination an ordinary one.
   alpha.hear(ack_of({2}, 7, {{3, 3}}));
   alpha.advance(alpha.now + 2min);
   EXPECT_EQ(numbers(alpha.pdus()), (std::vector<std::uint16_t>{3}));

@@ -1,4 +1,4 @@
-// Dynamic multicast groups: the machine alone, and in a node.
+// These tests run the machine of dynamic multicast groups alone, and in a node.
 #include "gateways/acp142/p_mul_groups.h"
 
 #include <algorithm>
@@ -68,14 +68,15 @@ struct Groups {
   gateways::UtcReference utc;
   std::optional<PMulGroups> core;
   Instant now{};
-  std::uint32_t said = 0;      // in the last PDU
-  std::vector<bool> to_group;  // where each went
+  std::uint32_t said = 0;      // address in the last PDU
+  std::vector<bool> to_group;  // true for each PDU that went to the group
 };
 
 using Types = std::vector<PduType>;
 using Memberships = std::vector<PMulGroups::Membership>;
 
-// PM-071: request, wait, announce five times within five seconds, be ready after them, release.
+// PM-071: the node requests, waits, announces five times within five seconds, is ready after that,
+// and releases.
 TEST(PMulGroups, an_address_is_requested_announced_used_and_released) {
   Groups alpha({1});
   alpha.want(7);
@@ -120,7 +121,7 @@ TEST(PMulGroups, a_rejected_address_is_released_and_another_taken) {
             (GroupPdu{.type = PduType::release, .name = {{1}, 7}, .group_address = first}));
   EXPECT_EQ(std::get<GroupPdu>(pdus[1]).type, PduType::request);
   EXPECT_NE(std::get<GroupPdu>(pdus[1]).group_address, first);
-  // The other one, too: nothing is free until the first may have become so.
+  // After the other address is rejected too, none is free until the first may have become free.
   alpha.hear(PduType::reject, {3}, 7, first == kG1 ? kG2 : kG1);
   EXPECT_EQ(alpha.types(), Types{PduType::release});
   EXPECT_EQ(alpha.core->stats().pool_empty, 1u);
@@ -131,7 +132,7 @@ TEST(PMulGroups, a_rejected_address_is_released_and_another_taken) {
   EXPECT_EQ(alpha.core->stats().rejects_late, 2u);
 }
 
-// PM-071: from the first announcement on a rejection comes too late.
+// PM-071: a rejection after the first announcement is too late.
 TEST(PMulGroups, a_late_rejection_changes_nothing) {
   Groups alpha({1});
   alpha.want(7);
@@ -142,7 +143,7 @@ TEST(PMulGroups, a_late_rejection_changes_nothing) {
   EXPECT_EQ(alpha.core->stats().rejects_late, 1u);
 }
 
-// PM-071: by who sends on it, and by who is in it.
+// PM-071: a node that sends on an address rejects it, and so does a node that is in it.
 TEST(PMulGroups, who_uses_an_address_rejects_it_to_the_requester_alone) {
   Groups alpha({1}, {kG1}), bravo({2}, {kG1});
   alpha.want(7);
@@ -160,7 +161,7 @@ TEST(PMulGroups, who_uses_an_address_rejects_it_to_the_requester_alone) {
         (GroupPdu{.type = PduType::reject, .name = {one->config.node, 9}, .group_address = kG1}));
     EXPECT_FALSE(one->to_group.at(0));
   }
-  bravo.hear(PduType::request, {1}, 7, kG1);  // its own transmitter, restarted
+  bravo.hear(PduType::request, {1}, 7, kG1);  // the address's own transmitter, restarted
   EXPECT_TRUE(bravo.types().empty());
 }
 
@@ -173,7 +174,7 @@ TEST(PMulGroups, nobody_in_emcon_rejects) {
   bravo.hear(PduType::request, {5}, 9, kG1);
   bravo.core->on_silent(false);
   EXPECT_TRUE(bravo.types().empty());
-  EXPECT_EQ(bravo.memberships(), (Memberships{{kG1, true}}));  // but it joins
+  EXPECT_EQ(bravo.memberships(), (Memberships{{kG1, true}}));  // the node still joins
 }
 
 // STANDARD: see p_mul_groups.h.
@@ -205,7 +206,7 @@ TEST(PMulGroups, an_address_that_others_have_is_not_requested) {
     EXPECT_EQ(alpha.said, kG2);
     alpha.want(8);
     EXPECT_TRUE(alpha.types().empty());
-    alpha.hear(PduType::release, {5}, 9, kG1);  // by somebody else
+    alpha.hear(PduType::release, {5}, 9, kG1);  // another node releases it
     alpha.advance(5s);
     EXPECT_EQ(alpha.types(), Types{PduType::announce});
     alpha.hear(PduType::release, {4}, 9, kG1);
@@ -226,7 +227,7 @@ TEST(PMulGroups, a_receiver_joins_what_is_announced_to_it_and_leaves_in_time) {
   bravo.announce({4}, 7, kG1, {{2}});
   EXPECT_TRUE(bravo.memberships().empty());
   bravo.hear(PduType::release, {4}, 7, kG2);
-  bravo.core->on_settled(bravo.now, {{1}, 7});  // as after completion or a Discard_PDU
+  bravo.core->on_settled(bravo.now, {{1}, 7});  // happens at completion or a Discard_PDU
   EXPECT_TRUE(bravo.memberships().empty());     // the other message needs it
   bravo.hear(PduType::release, {4}, 7, kG1);
   EXPECT_EQ(bravo.memberships(), (Memberships{{kG1, false}}));
@@ -237,7 +238,7 @@ TEST(PMulGroups, a_receiver_joins_what_is_announced_to_it_and_leaves_in_time) {
   EXPECT_EQ(bravo.memberships(), (Memberships{{kG2, false}}));
 }
 
-// A host has a limit of its own, or its interface is down.
+// A host may have a limit of its own, or its interface may be down.
 TEST(PMulGroups, what_could_not_be_joined_is_tried_again_with_the_next_announcement) {
   Groups bravo({2});
   bravo.announce({1}, 7, kG1, {{2}});
@@ -291,7 +292,7 @@ TEST(PMulGroups, nobody_is_made_to_join_much) {
   EXPECT_EQ(bravo.memberships().size(), 4u);
 }
 
-// PM-071, PM-003: 1000 destinations in several parts, ours in the last.
+// PM-071, PM-003: the list has 1000 destinations in several parts, and ours is in the last.
 TEST(PMulGroups, a_long_list_is_announced_in_parts) {
   Groups alpha({1}), bravo({1000});
   alpha.config.pdu_octets_max = 1472;
@@ -341,7 +342,8 @@ TEST(PMulGroups, only_a_message_that_no_static_group_covers_takes_an_address) {
   EXPECT_FALSE(without.submit(7, {{2}, {30}}, 10).ok());
 }
 
-// PM-071, PM-033: all of it on the group, and announced again in a round for who never answered.
+// PM-071, PM-033: the whole message goes to the group. A round for nodes that never answered
+// announces it again.
 TEST(PMulGroups, a_message_waits_for_its_group_and_is_announced_again_to_who_never_answered) {
   Member alpha({1});
   ASSERT_TRUE(alpha.submit(7, {{30}, {31}}, 250).ok());
@@ -359,7 +361,7 @@ TEST(PMulGroups, a_message_waits_for_its_group_and_is_announced_again_to_who_nev
   for (const OutgoingPdu& pdu : round) EXPECT_EQ(pdu.target, Target{MulticastAddress{kG1}});
   alpha.hear(ack_of({30}, 7, {{2, 2}}));
   alpha.hear(ack_of({31}, 7, {{1, 1}}));
-  EXPECT_EQ(type_of(alpha.outgoing().at(0)), PduType::address);  // both are there
+  EXPECT_EQ(type_of(alpha.outgoing().at(0)), PduType::address);  // both nodes have answered
   alpha.hear(ack_of({30}, 7, {}));
   std::size_t announced = 0;
   for (Duration t = 11s; t <= 10min && announced == 0; t += 1s) {
@@ -381,7 +383,7 @@ TEST(PMulGroups, a_message_waits_for_its_group_and_is_announced_again_to_who_nev
   EXPECT_EQ(alpha.ended.size(), 2u);
 }
 
-// PM-071: not a word to an address that it never had.
+// PM-071: the node sends nothing to an address that it never had.
 TEST(PMulGroups, a_message_that_ends_before_it_has_its_group_just_ends) {
   Member alpha({1});
   ASSERT_TRUE(alpha.submit(7, {{30}, {31}}, 250).ok());
@@ -392,7 +394,7 @@ TEST(PMulGroups, a_message_that_ends_before_it_has_its_group_just_ends) {
   EXPECT_EQ(type_of(rest[0]), PduType::release);
   EXPECT_EQ(alpha.core->sender().messages(), 0u);
   EXPECT_EQ(alpha.core->sender().content_octets(), 0u);
-  ASSERT_TRUE(alpha.submit(7, {{30}, {31}}, 250).ok());  // resumed
+  ASSERT_TRUE(alpha.submit(7, {{30}, {31}}, 250).ok());  // the message is resumed
   EXPECT_EQ(alpha.outgoing().size(), 1u);
 }
 
@@ -424,7 +426,8 @@ TEST(PMulGroups, in_own_emcon_nothing_is_requested_or_announced) {
   EXPECT_EQ(type_of(alpha.outgoing().at(0)), PduType::request);
 }
 
-// PM-071: in it from the announcement to the last Address_PDU, which lists it no longer.
+// PM-071: a receiver is in the group from the announcement to the last Address_PDU, which no longer
+// lists it.
 TEST(PMulGroups, a_receiver_is_in_the_group_for_as_long_as_the_message_takes) {
   Member bravo({2});
   const MessageName name{{30}, 7};
@@ -443,7 +446,7 @@ TEST(PMulGroups, a_receiver_is_in_the_group_for_as_long_as_the_message_takes) {
   EXPECT_EQ(bravo.core->poll_membership(), (PMulGroups::Membership{kG1, false}));
 }
 
-// PM-073: as on the carrier over STANAG 5066.
+// PM-073: the carrier over STANAG 5066 works like this.
 TEST(PMulGroups, without_a_pool_group_pdus_are_counted_and_nothing_else) {
   Station bravo({2});
   bravo.hear(encode(AnnouncePdu{.name = {{3}, 7},
@@ -458,7 +461,7 @@ TEST(PMulGroups, without_a_pool_group_pdus_are_counted_and_nothing_else) {
   EXPECT_TRUE(bravo.pdus().empty());
 }
 
-// PM-073: the sender, too, goes by the configured groups, and asks nobody for another.
+// PM-073: the sender also uses the configured groups only, and requests no other.
 TEST(PMulGroups, without_a_pool_a_sender_has_configured_groups_only) {
   Station alpha(kSender);
   ASSERT_TRUE(alpha.submit(1, {{2}, {3}}, 300).ok());
@@ -471,7 +474,7 @@ TEST(PMulGroups, without_a_pool_a_sender_has_configured_groups_only) {
   const auto refused = alpha.submit(2, {{2}, {99}}, 300);  // 99 is in no group
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::not_found);
-  EXPECT_TRUE(alpha.submit(3, {{99}}, 10).ok());  // alone it needs none
+  EXPECT_TRUE(alpha.submit(3, {{99}}, 10).ok());  // a single node needs no group
   for (const Bytes& octets : alpha.pdus()) {
     const auto pdu = decode(octets);
     ASSERT_TRUE(pdu.ok());

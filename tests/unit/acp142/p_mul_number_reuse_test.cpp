@@ -1,4 +1,4 @@
-// Message numbers that their source uses again.
+// A source may use message numbers again.
 #include "tests/unit/acp142/p_mul_station.h"
 
 namespace s5066::acp142 {
@@ -6,7 +6,7 @@ namespace {
 
 constexpr MessageName kName{kSender, 7};
 
-/// True when all of a message of one block is taken, and not taken for known.
+/// Returns true if the node takes a message of one block completely and does not take it for known.
 bool takes(Station& station, std::int64_t expiry_s) {
   const std::size_t before = station.received.size();
   station.hear(encode(AddressPdu{
@@ -15,7 +15,7 @@ bool takes(Station& station, std::int64_t expiry_s) {
   return station.received.size() > before;
 }
 
-// PM-020, PM-057: which of the two it is, the layer above knows by its content.
+// PM-020, PM-057: the layer above tells the two messages apart by their content.
 TEST(PMulReceiver, a_number_may_name_another_message_when_the_first_is_over) {
   for (const bool restarted : {false, true}) {
     SCOPED_TRACE(restarted);
@@ -27,7 +27,7 @@ TEST(PMulReceiver, a_number_may_name_another_message_when_the_first_is_over) {
     }
     bravo.advance(at(600s) - 1ns);
     EXPECT_FALSE(takes(bravo, 600));
-    EXPECT_FALSE(takes(bravo, 900));  // has more time than it had
+    EXPECT_FALSE(takes(bravo, 900));  // it has more time than before
     bravo.advance(at(900s) - 1ns);
     EXPECT_FALSE(takes(bravo, 1200));
     bravo.advance(at(1200s));
@@ -38,7 +38,8 @@ TEST(PMulReceiver, a_number_may_name_another_message_when_the_first_is_over) {
   }
 }
 
-// PM-052: an answer that waited for the bearer was about the first; of the other nothing has come.
+// PM-052: the answer that waited for the bearer was about the first message. Nothing of the other
+// has come.
 TEST(PMulReceiver, an_answer_about_the_first_is_not_given_about_the_other) {
   Station bravo({2});
   EXPECT_TRUE(takes(bravo, 600));

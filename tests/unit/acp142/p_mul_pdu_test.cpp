@@ -1,4 +1,4 @@
-// Tags: P_MUL checklist items PM-001 to PM-010.
+// These tests cover the P_MUL checklist items PM-001 to PM-010.
 #include "gateways/acp142/p_mul_pdu.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ namespace {
 
 constexpr DecodeOptions kStrict{.fletcher = true, .internet = false};
 
-/// The PDU with its checksum made good again.
+/// Returns the PDU with its checksum corrected.
 Bytes mended(Bytes pdu) {
   const std::uint16_t sum = fletcher_checksum(pdu);
   pdu[6] = static_cast<std::uint8_t>(sum >> 8);
@@ -61,7 +61,7 @@ TEST(PMulPdu, no_prefix_of_a_pdu_is_read) {
   }
 }
 
-// PM-004, PM-006: with the length and the checksum made good, only the counts are left to lie.
+// PM-004, PM-006: length and checksum are correct, so that only the counts are wrong.
 TEST(PMulPdu, a_count_beyond_the_pdu_is_refused) {
   for (const auto& example : test::vectors()) {
     SCOPED_TRACE(example.name);
@@ -71,7 +71,7 @@ TEST(PMulPdu, a_count_beyond_the_pdu_is_refused) {
       cut[1] = static_cast<std::uint8_t>(n);
       const auto pdu = decode(mended(cut));
       if (!pdu.ok()) continue;
-      // What may be shorter: data, and the timestamp of an Ack.
+      // Only data, and the timestamp of an Ack, may be shorter.
       const auto* ack = std::get_if<AckPdu>(&*pdu);
       EXPECT_TRUE(std::holds_alternative<DataPdu>(*pdu) ||
                   (ack != nullptr && !ack->delay_100ms && n + 8 >= octets.size()))
@@ -160,10 +160,11 @@ TEST(PMulPdu, a_list_that_makes_no_sense_ends_there_and_leaves_the_rest_unknown)
   EXPECT_EQ(entry_of({3, 5, 0, 9, 12}).missing,
             (std::vector<BlockRange>{{3, 3}, {5, 9}, {12, 12}}));
   EXPECT_FALSE(entry_of({3, 5, 0, 9, 12}).truncated);
-  // The end-of-list indicator.
+  // The list has the end-of-list indicator.
   EXPECT_EQ(entry_of({3, 5, 0, 9, 9}).missing, (std::vector<BlockRange>{{3, 3}, {5, 9}}));
   EXPECT_TRUE(entry_of({3, 5, 0, 9, 9}).truncated);
-  // Descending, a range that ends before it starts, a delimiter at the end or doubled.
+  // The lists descend, have a range that ends before it starts, or a delimiter at the end or
+  // doubled.
   EXPECT_TRUE(entry_of({7, 6, 8}).truncated);
   EXPECT_EQ(entry_of({7, 6, 8}).missing, (std::vector<BlockRange>{{7, 7}}));
   EXPECT_TRUE(entry_of({2, 9, 0, 4}).truncated);
@@ -171,12 +172,12 @@ TEST(PMulPdu, a_list_that_makes_no_sense_ends_there_and_leaves_the_rest_unknown)
   EXPECT_TRUE(entry_of({4, 0}).truncated);
   EXPECT_EQ(entry_of({4, 0}).missing, (std::vector<BlockRange>{{4, 4}}));
   EXPECT_TRUE(entry_of({4, 0, 0, 7}).truncated || entry_of({4, 0, 0, 7}).missing.empty());
-  // An overlap is an end, too.
+  // An overlap ends the list, too.
   EXPECT_EQ(entry_of({3, 0, 9, 5, 0, 12}).missing, (std::vector<BlockRange>{{3, 9}}));
   EXPECT_TRUE(entry_of({3, 0, 9, 5, 0, 12}).truncated);
 }
 
-// Who says something unreadable must not pass for complete.
+// A node that sends an unreadable list must not count as complete.
 TEST(PMulPdu, an_unreadable_list_is_not_an_empty_one) {
   EXPECT_EQ(error_of(ack_with_list({0, 3})), ErrorCode::bad_field);
   EXPECT_EQ(error_of(ack_with_list({5, 0, 3})), ErrorCode::bad_field);
@@ -190,7 +191,7 @@ TEST(PMulPdu, an_entry_of_odd_or_too_small_length_is_refused) {
   }
 }
 
-// PM-006: 65535 entries announced, none there; and the sizes just at and below what is needed.
+// PM-006: 65535 entries are announced and none is there. Sizes are just at and below the need.
 TEST(PMulPdu, lying_counts_cost_nothing) {
   Bytes address = *from_hex("00180402000231B40A0101010001E2406553FF1000000000");
   address[20] = address[21] = 0xFF;

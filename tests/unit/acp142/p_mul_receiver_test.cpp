@@ -1,4 +1,4 @@
-// The receiver's rules, one by one.
+// These tests check the receiver's rules one by one.
 #include <set>
 
 #include "tests/unit/acp142/p_mul_station.h"
@@ -18,7 +18,7 @@ Bytes block_of(const MessageName& name, std::uint16_t number) {
 
 constexpr MessageName kName{kSender, 7};
 
-/// The list of the next acknowledgement, and when it leaves.
+/// Returns the list of the next acknowledgement, and when it leaves.
 struct Ack {
   std::vector<BlockRange> missing;
   Duration after{};
@@ -49,7 +49,7 @@ TEST(PMulReceiver, one_number_of_two_sources_names_two_messages) {
   EXPECT_EQ(bravo.received.size(), 2u);
 }
 
-// PM-050, PM-051: blocks that came before their address are forgotten when it is not for us.
+// PM-050, PM-051: blocks that came before their address are forgotten if the message is not for us.
 TEST(PMulReceiver, what_is_announced_to_others_is_dropped) {
   Station bravo({2});
   bravo.hear(block_of(kName, 1));
@@ -63,8 +63,9 @@ TEST(PMulReceiver, what_is_announced_to_others_is_dropped) {
   EXPECT_EQ(bravo.core->receiver().stats().not_for_us, 2u);
 }
 
-// PM-050, PM-051: who has said that it has all says so again when it is listed, or when blocks come
-// and it has not heard that it is no longer; and nothing more when it has.
+// PM-050, PM-051: a node that has reported a complete message reports it again when it is listed,
+// and when blocks come before it was left out of the list. After it has been left out it sends
+// nothing more.
 TEST(PMulReceiver, who_has_all_says_so_again_until_it_is_left_out) {
   Station bravo({2});
   bravo.hear(address_of(kName, 3));
@@ -84,7 +85,7 @@ TEST(PMulReceiver, who_has_all_says_so_again_until_it_is_left_out) {
   EXPECT_EQ(bravo.received.size(), 1u);
 }
 
-// PM-053, PM-084: to the transmitter alone, after a random part of a slot.
+// PM-053, PM-084: the answer goes to the transmitter alone, after a random part of a slot.
 TEST(PMulReceiver, the_moment_of_an_answer_is_random_and_it_goes_to_the_transmitter_alone) {
   std::set<Instant> moments;
   for (std::uint32_t seed = 0; seed < 20; ++seed) {
@@ -111,7 +112,7 @@ TEST(PMulReceiver, a_message_without_an_expiry_is_not_taken) {
   EXPECT_EQ(bravo.core->receiver().stats().without_expiry, 1u);
 }
 
-// PM-023: nobody sends what has expired by his own clock.
+// PM-023: no node sends a message that has expired by its own clock.
 TEST(PMulReceiver, a_message_that_has_expired_by_our_clock_is_delivered_once_and_acknowledged) {
   for (const std::int64_t apart : {60L, 7200L, 3L * 86400, 30L * 366 * 86400}) {
     Station bravo({2});
@@ -124,7 +125,7 @@ TEST(PMulReceiver, a_message_that_has_expired_by_our_clock_is_delivered_once_and
     ASSERT_TRUE(bravo.core->next_deadline());
     bravo.advance(at(2min));
     EXPECT_FALSE(bravo.pdus().empty()) << apart;
-    // It goes on for hours, because the acknowledgements are not heard.
+    // This goes on for hours, because the acknowledgements are not heard.
     for (int i = 1; i <= 12; ++i) {
       bravo.advance(at(i * 30min));
       bravo.pdus();
@@ -152,7 +153,8 @@ TEST(PMulReceiver, within_the_tolerance_of_clocks_nothing_is_said_of_them) {
   EXPECT_EQ(bravo.core->receiver().stats().clock_apart, 1u);
 }
 
-// PM-052: after the last block, and after the last of a repair, whatever is missing.
+// PM-052: the node reports after the last block, and after the last of a repair, whatever is
+// missing.
 TEST(PMulReceiver, says_what_is_missing_after_the_last_block_and_after_a_repair) {
   Station bravo({2});
   bravo.hear(address_of(kName, 6));
@@ -170,7 +172,7 @@ TEST(PMulReceiver, says_what_is_missing_after_the_last_block_and_after_a_repair)
   EXPECT_EQ(next_ack(bravo).missing, std::vector<BlockRange>{});
 }
 
-// PM-052: six minutes of fade before them do not keep it waiting for longer than 90 s.
+// PM-052: a fade of six minutes before the last block does not delay the answer for more than 90 s.
 TEST(PMulReceiver, answers_soon_after_its_last_block_whatever_fade_was_before_it) {
   Station bravo({2});
   bravo.hear(address_of(kName, 6));
@@ -187,7 +189,7 @@ TEST(PMulReceiver, answers_soon_after_its_last_block_whatever_fade_was_before_it
 
   bravo.advance(bravo.now + 6min);
   bravo.pdus();
-  bravo.hear(block_of(kName, 5));  // of the repair, the last that was asked for
+  bravo.hear(block_of(kName, 5));  // the last requested block of the repair
   ack = next_ack(bravo);
   EXPECT_EQ(ack.missing, (std::vector<BlockRange>{{2, 4}}));
   EXPECT_LT(ack.after, 93s);
@@ -197,18 +199,18 @@ TEST(PMulReceiver, answers_soon_after_its_last_block_whatever_fade_was_before_it
   for (const int n : {2, 3}) bravo.hear(block_of(kName, static_cast<std::uint16_t>(n)));
   bravo.advance(bravo.now + 6min);
   bravo.pdus();
-  bravo.hear(block_of(kName, 4));  // of all
+  bravo.hear(block_of(kName, 4));  // the last block of all
   ack = next_ack(bravo);
   EXPECT_EQ(ack.missing, std::vector<BlockRange>{});
   EXPECT_LT(ack.after, 93s);
 
   bravo.advance(bravo.now + 6min);
   bravo.pdus();
-  bravo.hear(address_of(kName, 6));  // who has not heard that
+  bravo.hear(address_of(kName, 6));  // the sender has not heard that
   EXPECT_LT(next_ack(bravo).after, 93s);
 }
 
-// PM-052: what comes for others after the last block for us is let pass, at 300 bit/s and above.
+// PM-052: at 300 bit/s and above the node lets blocks for others pass after the last block for us.
 TEST(PMulReceiver, lets_the_rest_of_a_round_pass_where_its_pace_shows_that_it_goes_on) {
   Station bravo({2});
   bravo.hear(address_of(kName, 9));
@@ -227,8 +229,8 @@ TEST(PMulReceiver, lets_the_rest_of_a_round_pass_where_its_pace_shows_that_it_go
   EXPECT_EQ(next_ack(bravo).missing, (std::vector<BlockRange>{{3, 3}}));
 }
 
-// PM-052: where more is to come for us a fade is waited for, and one that stretched the time
-// before it too.
+// PM-052: while more blocks for us are to come, the node waits for a fade to end, even if a fade
+// has stretched the time before it.
 TEST(PMulReceiver, slow_blocks_that_are_still_to_come_are_waited_for) {
   Station bravo({2});
   bravo.hear(address_of(kName, 6));
@@ -251,7 +253,7 @@ TEST(PMulReceiver, can_say_in_the_middle_that_much_is_missing) {
   EXPECT_LT(next_ack(bravo).after, 30s);
 }
 
-// PM-054: where the end of the round was lost, too.
+// PM-054: the end of the round was lost, too.
 TEST(PMulReceiver, says_again_what_is_missing_while_nothing_comes_ever_less_often) {
   Station bravo({2});
   bravo.hear(address_of(kName, 3));
@@ -282,7 +284,7 @@ TEST(PMulReceiver, an_incomplete_message_is_dropped_when_it_expires) {
   EXPECT_TRUE(bravo.pdus().empty());
 }
 
-// PM-056: also one of which only blocks have come.
+// PM-056: the rule holds also for a message of which only blocks have come.
 TEST(PMulReceiver, a_withdrawn_message_leaves_nothing_behind) {
   Station bravo({2});
   bravo.hear(block_of(kName, 1));
@@ -293,12 +295,12 @@ TEST(PMulReceiver, a_withdrawn_message_leaves_nothing_behind) {
   bravo.hear(encode(DiscardPdu{.name = {kSender, 8}}));
   EXPECT_EQ(bravo.core->receiver().messages(), 0u);
   EXPECT_EQ(bravo.core->receiver().octets(), 0u);
-  bravo.hear(address_of(kName, 2));  // the block is gone with it
+  bravo.hear(address_of(kName, 2));  // the block is gone, too
   bravo.hear(block_of(kName, 2));
   EXPECT_EQ(next_ack(bravo).missing, (std::vector<BlockRange>{{1, 1}}));
 }
 
-// Four sources may hold four messages of the largest size, each of 20 blocks.
+// Four sources may each hold four messages of the largest size. A message has 20 blocks.
 void small_memory(PMulCore::Config& config) {
   config.receiver.octets_max = 80'000;
   config.receiver.source_octets_max = 20'000;
@@ -312,7 +314,7 @@ Bytes large_block_of(const MessageName& name, std::uint16_t number) {
       DataPdu{.name = name, .number = number, .fragment = Bytes(1000 - PMulReceiver::kBlockCost)});
 }
 
-// More than any message has, and more urgent than all, from `source`.
+// Sends from `source` more blocks than any message has, and with the highest priority.
 void flood(Station& station, NodeId source) {
   for (std::uint32_t id = 1; id <= 40; ++id) {
     const MessageName name{source, id};
@@ -368,7 +370,8 @@ TEST(PMulReceiver, the_largest_message_of_each_of_four_sources_fits) {
   EXPECT_EQ(bravo.core->receiver().stats().no_room, 0u);
 }
 
-// However few and large its messages are, and many and small those of others.
+// The rule holds however few and large its messages are, and however many and small those of
+// others.
 TEST(PMulReceiver, a_source_that_has_its_share_pushes_out_nothing_of_others) {
   Station bravo({2}, small_memory);
   for (std::uint32_t id = 1; id <= 4; ++id) {
@@ -385,7 +388,7 @@ TEST(PMulReceiver, a_source_that_has_its_share_pushes_out_nothing_of_others) {
   for (const auto& message : bravo.received) EXPECT_EQ(message.name.source, kSender);
 }
 
-// Its blocks come, though there is no room for them now.
+// The blocks come, although there is no room for them now.
 TEST(PMulReceiver, what_finds_no_room_is_not_taken_for_left) {
   Station bravo({2}, small_memory);
   for (std::uint32_t id = 1; id <= 2; ++id) {
@@ -405,7 +408,7 @@ TEST(PMulReceiver, what_finds_no_room_is_not_taken_for_left) {
   EXPECT_EQ(bravo.core->receiver().stats().crowded_out, 0u);
 }
 
-// What was said to be there and had to go is asked for again.
+// A block that was reported as received and had to go is asked for again.
 TEST(PMulReceiver, more_than_its_share_of_one_source_becomes_complete_one_after_the_other) {
   Station bravo({2}, small_memory);
   for (int round = 0; round < 3; ++round) {
@@ -422,7 +425,7 @@ TEST(PMulReceiver, more_than_its_share_of_one_source_becomes_complete_one_after_
   EXPECT_EQ(bravo.core->receiver().octets(), 0u);
 }
 
-// Of a source that has begun with much and left it, nothing stays in its own way.
+// A large message that its source has stopped sending does not block the same source.
 TEST(PMulReceiver, what_a_source_has_left_gives_way_to_what_it_sends_now) {
   Station bravo({2}, small_memory);
   bravo.hear(address_of({kSender, 1}, 20));

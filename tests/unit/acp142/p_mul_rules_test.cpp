@@ -1,10 +1,10 @@
-// What is said of a message besides its blocks, by which rules, and what is counted.
+// These tests check what accompanies the blocks of a message, by which rules, and what is counted.
 #include "tests/unit/acp142/p_mul_station.h"
 
 namespace s5066::acp142 {
 namespace {
 
-// PM-107: so that who relays knows who has it.
+// PM-107: a relay must know which stations have the message.
 TEST(PMulRules, a_message_says_to_whom_it_was_announced) {
   Station alpha(kSender), bravo({2});
   ASSERT_TRUE(alpha.submit(7, {{2}, {3}, {9}}, 10).ok());
@@ -13,7 +13,7 @@ TEST(PMulRules, a_message_says_to_whom_it_was_announced) {
   EXPECT_EQ(bravo.received[0].destinations, (std::vector<NodeId>{{2}, {3}, {9}}));
 }
 
-// PM-133, PM-032: what goes to a group with rules of its own goes by these.
+// PM-133, PM-032: a message to a group with its own rules follows these rules.
 TEST(PMulRules, a_group_can_have_rules_of_its_own) {
   Station alpha(kSender, [](auto& config) {
     RoundRules rules;
@@ -38,7 +38,7 @@ TEST(PMulRules, a_group_can_have_rules_of_its_own) {
   }
   const auto rest = alpha.pdus();
   EXPECT_EQ(numbers(rest), std::vector<std::uint16_t>{1});
-  EXPECT_EQ(only<AddressPdu>(rest).size(), 2u);  // at the end one that marks it
+  EXPECT_EQ(only<AddressPdu>(rest).size(), 2u);  // the second one marks the end
   EXPECT_EQ(*alpha.core->next_deadline(), at(30s));
   alpha.advance(at(30s));
   alpha.pdus();
@@ -60,7 +60,7 @@ TEST(PMulRules, a_group_can_have_rules_of_its_own) {
   EXPECT_EQ(*alpha.core->next_deadline(), at(86400s));  // one repeat, and then only its end
 }
 
-// PM-033: as ACP 142 has it, where that is wanted.
+// PM-033: the sender can behave as ACP 142 describes.
 TEST(PMulRules, who_has_never_answered_can_be_sent_everything_again) {
   Station alpha(kSender, [](auto& config) { config.sender.resend_all = true; });
   ASSERT_TRUE(alpha.submit(7, {{2}, {3}}, 300).ok());
@@ -76,7 +76,7 @@ TEST(PMulRules, who_has_never_answered_can_be_sent_everything_again) {
   EXPECT_EQ(numbers(alpha.pdus()), (std::vector<std::uint16_t>{2, 3}));
 }
 
-// PM-085: no PDU is worth sending for longer than its message.
+// PM-085: no PDU is worth sending after its message has ended.
 TEST(PMulRules, pdus_are_worth_sending_as_long_as_their_message) {
   Station alpha(kSender);
   ASSERT_TRUE(alpha.submit(7, {{2}}, 300).ok());

@@ -1,4 +1,4 @@
-// One P_MUL node of a test: what it says, and what it hears.
+// Runs one P_MUL node of a test, with the PDUs that it sends and hears.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ struct Station {
     core->on_start(Instant{});
   }
 
-  /// Up to `at`; what is complete is committed at once.
+  /// Advances to `at`. Complete messages are committed at once if `commit`.
   void advance(Instant at, bool commit = true) {
     now = at;
     core->on_deadline(now);

@@ -1,4 +1,5 @@
-// Nodes that answer by their own address and do not hear what is sent to a group they are in.
+// These nodes answer under their own address and do not hear transmissions to a group that they are
+// in.
 #include <map>
 #include <memory>
 
@@ -7,7 +8,7 @@
 namespace s5066::acp142 {
 namespace {
 
-/// A transmitter and nodes, of which some do not hear the group; all answers arrive.
+/// Runs a transmitter and nodes, of which some do not hear the group. All answers arrive.
 class UnheardGroup : public testing::Test {
  protected:
   explicit UnheardGroup() : alpha(kSender) {
@@ -53,7 +54,7 @@ class UnheardGroup : public testing::Test {
   std::set<NodeId> deaf;
   std::set<NodeId> off;
   std::vector<std::pair<std::uint32_t, NodeId>> unheard;
-  int by_group = 0;  // Data_PDUs
+  int by_group = 0;  // Data_PDUs to the group
   int single = 0;
 };
 
@@ -90,7 +91,7 @@ TEST_F(UnheardGroup, those_that_hear_the_group_get_it_once_for_all) {
   EXPECT_EQ(single, 10);
 }
 
-// A station that is called dead gets no mail for a while.
+// A station that is called dead gets no mail for a while, so the verdict needs a chance to answer.
 TEST_F(UnheardGroup, a_node_that_had_no_time_to_answer_is_not_called_unanswering) {
   deaf = {{3}};
   ASSERT_TRUE(alpha.submit(7, {{2}, {3}, {4}}, 1000).ok());

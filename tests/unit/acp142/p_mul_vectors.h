@@ -1,4 +1,4 @@
-// Worked P_MUL PDUs with their octets, each shown by tshark to be what it says, and random ones.
+// Worked P_MUL PDUs with their octets, each confirmed by tshark, and random PDUs.
 #pragma once
 
 #include <string>
@@ -13,13 +13,13 @@ struct Vector {
   std::string name;
   std::string hex;
   Pdu pdu;
-  bool ranges = false;    // its list of missing blocks is written with ranges
+  bool ranges = false;    // missing blocks are written as ranges
   bool canonical = true;  // we write the same octets
 };
 
 const std::vector<Vector>& vectors();
 
-/// Any PDU that encode() takes. Fragments and lists stay short.
+/// Makes any PDU that encode() takes. Fragments and lists stay short.
 Pdu random_pdu(Rng& rng);
 
 }  // namespace s5066::acp142::test

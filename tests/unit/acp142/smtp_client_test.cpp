@@ -113,7 +113,7 @@ TEST_F(SmtpClient, a_refusal_at_any_step_is_for_all_who_have_no_outcome_yet) {
       if (step > 1) hear(kHello);
       if (step > 2) hear("250 ok\r\n250 ok\r\n250 ok\r\n354 go\r\n");
       hear(reply);
-      if (step == 1 && expected == Kind::failed) hear(reply);  // to HELO
+      if (step == 1 && expected == Kind::failed) hear(reply);  // answers HELO
       EXPECT_EQ(kind(0), expected) << step;
       EXPECT_EQ(kind(1), expected) << step;
     }
@@ -143,7 +143,7 @@ TEST_F(SmtpClient, a_lost_connection_or_silence_means_try_again) {
   }
 }
 
-// The content may still be on its way then, and nothing could be written behind it.
+// The content may still be in transit then, and nothing could be written after it.
 TEST_F(SmtpClient, says_quit_only_where_the_content_was_answered) {
   for (const bool answered : {true, false}) {
     begin("S: x\r\n\r\nhi\r\n", "<a@b>", 1);
@@ -234,7 +234,7 @@ TEST_F(SmtpClient, good_news_before_the_content_is_not_believed) {
 
 constexpr const char* kTlsHello = "250-mx\r\n250-STARTTLS\r\n250 DSN\r\n";
 
-// RFC 3207 4.2: what the server offered in the clear does not count.
+// RFC 3207 4.2: the client ignores offers that the server made before TLS.
 TEST_F(SmtpClient, begins_anew_inside_tls_where_the_server_offers_it) {
   config.tls = SmtpClientCore::Tls::where_offered;
   begin();
@@ -245,7 +245,7 @@ TEST_F(SmtpClient, begins_anew_inside_tls_where_the_server_offers_it) {
   core->on_tls(now);
   EXPECT_TRUE(core->reading());
   EXPECT_EQ(drain(), "EHLO localhost\r\n");
-  EXPECT_EQ(hear("250 mx\r\n"), "MAIL FROM:<a@b>\r\n");  // no DSN any more
+  EXPECT_EQ(hear("250 mx\r\n"), "MAIL FROM:<a@b>\r\n");  // DSN is no longer offered
 }
 
 TEST_F(SmtpClient, does_without_tls_where_it_may_and_defers_where_it_may_not) {
@@ -272,7 +272,7 @@ TEST_F(SmtpClient, does_without_tls_where_it_may_and_defers_where_it_may_not) {
   begin();
   hear("220 mx\r\n");
   hear("500 what\r\n");
-  hear("250 mx\r\n");  // to HELO
+  hear("250 mx\r\n");  // answers HELO
   EXPECT_EQ(kind(0), Kind::deferred);
 }
 

@@ -14,13 +14,13 @@ class SmtpServer : public testing::Test {
     config.hostname = "gw";
     config.message_octets_max = 10000;
   }
-  /// A new session that has said hello.
+  /// Starts a new session and sends the greeting.
   void greet(const char* hello = "EHLO me\r\n") {
     core.emplace(config, table, room, stats);
     core->on_connected(now);
     say(hello);
   }
-  /// Sends it, and answers with all that comes back.
+  /// Sends the text and returns all replies.
   std::string say(std::string_view text) {
     core->on_bytes(now, {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
     return drain();
@@ -312,7 +312,7 @@ TEST_F(SmtpServer, octets_outside_ascii_and_sizes_that_are_none_are_refused) {
   EXPECT_TRUE(closed);
 }
 
-// RFC 3207 4.2: what was said in the clear is forgotten, and STARTTLS not offered again.
+// RFC 3207 4.2: the server forgets commands from before TLS, and does not offer STARTTLS again.
 TEST_F(SmtpServer, begins_anew_inside_tls) {
   greet();
   EXPECT_EQ(say("STARTTLS\r\n").substr(0, 3), "502");
@@ -339,7 +339,8 @@ TEST_F(SmtpServer, begins_anew_inside_tls) {
   EXPECT_EQ(stats.tls, 1u);
 }
 
-// Whoever sits between could put commands there, to be obeyed as if they came from inside TLS.
+// An attacker in between could insert commands there, which would be obeyed as if they came from
+// inside TLS.
 TEST_F(SmtpServer, what_follows_starttls_in_the_clear_ends_the_session) {
   config.starttls = true;
   greet();

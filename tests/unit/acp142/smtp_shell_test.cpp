@@ -12,7 +12,7 @@ namespace {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 
-// The session has nothing under way with its socket while the spool works.
+// The session has no operation pending on its socket while the spool works.
 TEST(SmtpListener, a_session_that_waits_for_the_spool_is_kept_and_answered) {
   asio::io_context io;
   MailConfig config;
@@ -48,8 +48,8 @@ TEST(SmtpListener, a_session_that_waits_for_the_spool_is_kept_and_answered) {
   listener.close();
 }
 
-// A read that is under way keeps its session until the io_context is gone. That such a session
-// touches nothing of its listener any more is for the sanitizers to see.
+// A pending read keeps its session until the io_context is gone. The sanitizers check that such a
+// session no longer touches its listener.
 TEST(SmtpListener, a_session_may_outlive_its_listener) {
   MailConfig config;
   config.smtp.port = 0;
@@ -63,12 +63,13 @@ TEST(SmtpListener, a_session_may_outlive_its_listener) {
   client.connect({asio::ip::make_address("127.0.0.1"), listener->port()});
   asio::write(client, asio::buffer(std::string_view("NOOP\r\n")));
   while (listener->stats().commands == 0) io.run_one();
-  // The answer has been written, and more is awaited.
+  // The answer has been written, and the session waits for more.
   io.poll();
   listener.reset();
 }
 
-/// That of the one listening socket of this process, which its connections take over.
+/// Shrinks the send buffer of the one listening socket of this process. Its connections inherit
+/// that size.
 void shrink_send_buffer() {
   int found = 0;
   for (int fd = 0; fd < 1024; ++fd) {
@@ -93,7 +94,7 @@ TEST(SmtpListener, a_client_that_does_not_take_the_last_word_is_left) {
   SmtpListener listener(
       io, config, table,
       [&] {
-        // From the last command on, each look at the clock is an hour later.
+        // After the last command, each look at the clock is an hour later.
         if (said_all != nullptr && said_all->stats().commands == kCommands) {
           now += std::chrono::hours(1);
         }
@@ -161,7 +162,7 @@ TEST(SmtpDelivery, a_mail_server_that_stops_reading_is_left_with_nothing_behind)
     EXPECT_EQ(done->outcomes.at(0).kind,
               answers ? RecipientOutcome::Kind::failed : RecipientOutcome::Kind::deferred);
     for (int i = 0; i < 1000; ++i) io.poll();
-    EXPECT_TRUE(io.stopped());  // it is no more
+    EXPECT_TRUE(io.stopped());  // the session has ended
   }
 }
 

@@ -1,4 +1,4 @@
-// Mail inside TLS: our listener and our delivery with each other, with real handshakes.
+// Our listener and our delivery exchange mail inside TLS, with real handshakes.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -36,7 +36,7 @@ class SmtpTls : public testing::Test {
     config.mail_server.port = listener->port();
     return {};
   }
-  /// Delivers a message from one to the other.
+  /// Delivers a message from our delivery to our listener.
   RecipientOutcome deliver() {
     auto mail = std::make_shared<Mail>();
     mail->envelope.from.address = "a@b";
@@ -102,7 +102,8 @@ TEST_F(SmtpTls, nothing_is_sent_in_the_clear_where_tls_is_required) {
   expect_failure("does not offer STARTTLS");
 }
 
-// We have none to show; with TLS 1.3 that is known only after the client thinks it is inside.
+// We have no certificate to show. With TLS 1.3 the client learns of the refusal only after it
+// believes to be inside.
 TEST_F(SmtpTls, a_client_without_a_certificate_is_refused_where_one_is_asked_for) {
   config.smtp.tls->ca_file = authority.file();
   ASSERT_TRUE(open());
