@@ -1,4 +1,4 @@
-// ClientCore and Node speak to each other without sockets, in virtual time. U_PDUs go to the node's
+// A ClientCore and a Node exchange octets without sockets, in virtual time. U_PDUs go to the node's
 // own address, so no modem is needed.
 #include <gtest/gtest.h>
 
