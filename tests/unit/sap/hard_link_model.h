@@ -79,8 +79,8 @@ class Model {
   };
   static bool is_of_client(unsigned event) { return event < deadline; }
 
-  /// Returns false and changes nothing if the event cannot happen now. Without `strays` the same
-  /// holds for an answer that nobody has asked for.
+  /// Returns false and changes nothing if the event cannot happen now. If the last argument is
+  /// false, the same holds for an answer that no S_PDU has asked for.
   bool happen(unsigned event, std::size_t who, bool strays) {
     const std::size_t trail_before = trail.size();
     trail += " " + std::to_string(event) + "abc"[who];
