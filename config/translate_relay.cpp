@@ -49,6 +49,7 @@ file_relay::RelayConfig translate(const proto::Relay& from) {
   if (from.has_active_max()) to.active_max = from.active_max();
   if (from.has_file_octets_max()) to.file_octets_max = from.file_octets_max();
   if (from.has_duplicate_window_s()) to.duplicate_window_s = from.duplicate_window_s();
+  if (from.has_spool_reserve_octets()) to.spool_reserve_octets = from.spool_reserve_octets();
   if (from.has_log_level()) to.log_level = log_level_of(from.log_level());
   return to;
 }

@@ -23,6 +23,8 @@ constexpr std::int64_t kFilesUntilIdIsReused = kFilesUntilIdIsNew + 32;
 
 constexpr std::uint8_t kPriorityMax = 15;
 
+constexpr const char* kReserveSuffix = ".reserve";
+
 /// The columns read_item() expects, in its order.
 std::string select_items(std::string_view rest) {
   return "SELECT id, destination, name, size, updu_id, state, attempts, created_utc, "
@@ -62,13 +64,43 @@ Result<SpoolItem> read_item(const Statement& row) {
 
 }  // namespace
 
+SqliteStore::SqliteStore(const Config& config, Database db)
+    : config_(config),
+      db_(std::move(db)),
+      inbox_(config.inbox, config.inbox_hook),
+      reserve_(config.path + kReserveSuffix, config.reserve_octets) {}
+
 Result<SqliteStore> SqliteStore::open(const Config& config) {
   auto db = open_spool({.path = config.path, .vfs = config.vfs});
+  if (!db && DiskReserve(config.path + kReserveSuffix, config.reserve_octets).release()) {
+    db = open_spool({.path = config.path, .vfs = config.vfs});
+  }
   if (!db) return db.error();
   auto counter = db->prepare("INSERT OR IGNORE INTO updu_counter (only, next) VALUES (1, ?)");
   if (!counter) return counter.error();
   if (auto done = counter->bind(config.first_updu_id).run(); !done) return done.error();
-  return SqliteStore(config, std::move(db).value());
+  SqliteStore store(config, std::move(db).value());
+  static_cast<void>(store.reserve_.refill());  // else with the next new file
+  return store;
+}
+
+// --- Room on the disk ----------------------------------------------------------------------------
+
+/// New files, handed over or received, are taken only while the reserve is held: the room that it
+/// gave up is for files that are in the spool.
+Result<void> SqliteStore::check_disk() {
+  if (reserve_.refill()) return {};
+  return Error{ErrorCode::queue_full, "the disk of the spool " + config_.path +
+                                          " is full, and no new file is taken until " +
+                                          std::to_string(2 * config_.reserve_octets) +
+                                          " octets of it are free"};
+}
+
+/// Returns true if the disk was full and has room now, so that the work can be done again.
+bool SqliteStore::needs_reserve(const Error& error) {
+  const bool given = error.code == ErrorCode::queue_full && reserve_.release();
+  reserve_used_ = reserve_used_ || given;
+  return given;
 }
 
 Result<SpoolId> SqliteStore::enqueue(const NewItem& item) {
@@ -84,6 +116,7 @@ Result<SpoolId> SqliteStore::enqueue(const NewItem& item) {
   if (item.priority && *item.priority > kPriorityMax) {
     return Error{ErrorCode::bad_field, "priority is 0 to 15"};
   }
+  if (auto disk = check_disk(); !disk) return disk.error();
   const Bytes sha256 = sha256_of(item.content);
 
   auto transaction = Transaction::begin(db_);
@@ -190,8 +223,8 @@ Result<std::uint8_t> SqliteStore::choose_updu_id(std::string_view destination, c
     if (auto done = advance->bind((id + 1) % kUpduIds).run(); !done) return done.error();
     return id;
   }
-  return Error{ErrorCode::queue_full, "256 files for " + std::string(destination) +
-                                          " were tried and are not over; the next one waits"};
+  return Error{ErrorCode::refused, "256 files for " + std::string(destination) +
+                                       " were tried and are not over; the next one waits"};
 }
 
 // A file that was over before this try is no longer known to the receiver by its U_PDU_ID. 0: none.
@@ -211,12 +244,19 @@ std::vector<StoreResult> SqliteStore::execute(const std::vector<StoreRequest>& r
   return results;
 }
 
+// A received file is new until it has a row, and what follows asks for the reserve itself.
 StoreResult SqliteStore::execute(const StoreRequest& request) {
-  return {request.ticket,
-          std::visit([&](const auto& operation) { return run(operation); }, request.operation)};
+  const auto once = [&] {
+    return std::visit([&](const auto& operation) { return run(operation); }, request.operation);
+  };
+  auto answer = once();
+  const bool is_new = std::holds_alternative<StoreFile>(request.operation);
+  if (!answer && !is_new && needs_reserve(answer.error())) answer = once();
+  return {request.ticket, std::move(answer), std::exchange(reserve_used_, false)};
 }
 
 Result<StoreAnswer> SqliteStore::run(const ListOpen& operation) {
+  static_cast<void>(reserve_.refill());  // a user who hands files over may not be allowed to
   OpenItems open;
   std::vector<SpoolId> unreadable;
   {
@@ -324,6 +364,7 @@ Result<StoreAnswer> SqliteStore::run(const StoreFile& file) {
   if (found->has_value()) {
     row = **found;  // an earlier try got as far as the row
   } else {
+    if (auto disk = check_disk(); !disk) return disk.error();
     auto inserted = insert_received(file, sha256);
     if (!inserted) return inserted.error();
     row = std::move(inserted).value();
@@ -439,12 +480,16 @@ Result<std::string> SqliteStore::finish_received(const ReceivedRow& row) {
   } else if (auto durable = inbox_.sync(); !durable) {
     return durable.error();  // renamed before the power went; make sure of it
   }
+  auto done = note_published(row.id, name);
+  if (!done && needs_reserve(done.error())) done = note_published(row.id, name);
+  if (!done) return done.error();
+  return name;
+}
+
+Result<void> SqliteStore::note_published(std::int64_t row, const std::string& name) {
   auto update = db_.prepare("UPDATE received SET state = 'delivered', inbox_name = ? WHERE id = ?");
   if (!update) return update.error();
-  if (auto done = update->bind_blob(std::string_view(name)).bind(row.id).run(); !done) {
-    return done.error();
-  }
-  return name;
+  return update->bind_blob(std::string_view(name)).bind(row).run();
 }
 
 Result<void> SqliteStore::recover() {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "gateways/common/disk_reserve.h"
 #include "gateways/common/inbox.h"
 #include "gateways/common/sqlite_store_db.h"
 #include "gateways/common/store_port.h"
@@ -34,9 +35,10 @@ class SqliteStore {
     std::size_t station_items_max = 2000;         // of these for one station
     std::int64_t duplicate_window_s = 2 * 86400;  // decision 0001
     std::int64_t keep_finished_s = 30 * 86400;
-    std::uint8_t first_updu_id = 0;  // of a new spool: random, or peers take new for old
-    const char* vfs = nullptr;       // for tests
-    Inbox::StepHook inbox_hook;      // for tests
+    std::uint8_t first_updu_id = 0;    // of a new spool: random, or peers take new for old
+    std::uint64_t reserve_octets = 0;  // of the disk, for what is in the spool already
+    const char* vfs = nullptr;         // for tests
+    Inbox::StepHook inbox_hook;        // for tests
   };
 
   /// Creates or migrates the database.
@@ -60,11 +62,13 @@ class SqliteStore {
   Result<std::vector<SpoolItem>> list(std::uint32_t items_max);
   /// Can received files be put into the inbox now?
   Result<void> check_inbox() { return inbox_.check_writable(); }
+  bool has_reserve() const { return reserve_.held(); }
 
  private:
-  SqliteStore(const Config& config, Database db)
-      : config_(config), db_(std::move(db)), inbox_(config.inbox, config.inbox_hook) {}
+  SqliteStore(const Config& config, Database db);
 
+  Result<void> check_disk();
+  bool needs_reserve(const Error& error);
   Result<void> check_room(Address destination);
   Result<std::uint8_t> begin_first_attempt(const SaveItem& operation);
   Result<std::uint8_t> choose_updu_id(std::string_view destination, const Statement& row,
@@ -89,6 +93,7 @@ class SqliteStore {
   Result<ReceivedRow> insert_received(const StoreFile& file, ByteSpan sha256);
   Result<std::string> take_temporary(ByteSpan content, ByteSpan sha256);
   Result<std::string> finish_received(const ReceivedRow& row);
+  Result<void> note_published(std::int64_t row, const std::string& name);
   Result<void> park(SpoolId id, std::string_view reason);
   Result<void> purge(const char* select, const std::vector<const char*>& remove_if_before,
                      std::int64_t before);
@@ -102,6 +107,8 @@ class SqliteStore {
   Config config_;
   Database db_;
   Inbox inbox_;
+  DiskReserve reserve_;
+  bool reserve_used_ = false;  // since the last result
   std::vector<Spare> spares_;
 };
 

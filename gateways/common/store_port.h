@@ -75,7 +75,7 @@ struct ReadContent {
   std::size_t octets_max = SIZE_MAX;
 };
 /// Changes a row. Answer: Saved. A delivered row gives up its content. When the first attempt of a
-/// file becomes active, the file gets its U_PDU_ID; `queue_full` when none is free, because too
+/// file becomes active, the file gets its U_PDU_ID; `refused` when none is free, because too
 /// many files for the station have been tried and are not over.
 struct SaveItem {
   SpoolId id;
@@ -131,6 +131,7 @@ using StoreAnswer = std::variant<OpenItems, Content, Saved, FileStored>;
 struct StoreResult {
   StoreTicket ticket;
   Result<StoreAnswer> answer;
+  bool reserve_used = false;  // the disk was full, and gave up the room kept for this
 };
 
 }  // namespace s5066::gateways

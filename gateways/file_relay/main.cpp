@@ -9,6 +9,7 @@
 #include "gateways/common/spool_lock.h"
 #include "gateways/file_relay/relay_commands.h"
 #include "gateways/file_relay/relay_service.h"
+#include "s5066d/base/log.h"
 #include "s5066d/base/version.h"
 #include "s5066d/posix/log_limiter.h"
 #include "s5066d/posix/log_writer.h"
@@ -47,7 +48,7 @@ options::options_description known_options() {
 int serve(const file_relay::RelayConfig& config, LogSink& log) {
   const auto fail = [&](const Error& error, int status) {
     LogLine(log, LogLevel::error, "relay_failed").kv("reason", to_string(error));
-    std::cerr << "s5066-relay: " << error.detail << "\n";
+    std::cerr << "s5066-relay: " << escaped(error.detail) << "\n";
     return status;
   };
   // No restart mends the owner of a file.
@@ -66,7 +67,8 @@ int send(const file_relay::RelayConfig& config, const options::variables_map& gi
   }
   const auto destination = parse_address(given["to"].as<std::string>());
   if (!destination || destination->group) {
-    std::cerr << "s5066-relay: " << given["to"].as<std::string>() << " is not a station address\n";
+    std::cerr << "s5066-relay: " << escaped(given["to"].as<std::string>())
+              << " is not a station address\n";
     return posix::kExitUsage;
   }
   std::optional<std::uint8_t> priority;

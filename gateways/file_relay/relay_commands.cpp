@@ -6,7 +6,6 @@
 
 #include <cerrno>
 #include <chrono>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
@@ -34,22 +33,6 @@ constexpr auto kControlTimeout = std::chrono::milliseconds(2000);
 
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-/// Names and reasons come from outside: nothing in them may break a line or steer a terminal.
-std::string printable(std::string_view text) {
-  std::string plain;
-  for (const char c : text) {
-    const auto u = static_cast<unsigned char>(c);
-    if (u >= 32 && u != 127 && c != '\\') {
-      plain.push_back(c);
-      continue;
-    }
-    char escaped[5];
-    std::snprintf(escaped, sizeof escaped, "\\x%02x", u);
-    plain.append(escaped);
-  }
-  return plain;
 }
 
 Result<SqliteStore> open_spool(const RelayConfig& config) {
@@ -90,7 +73,7 @@ Result<Bytes> read_whole(const std::string& path, std::size_t octets_max) {
 
 int complain(LogSink& log, const std::string& what, const Error& error) {
   LogLine(log, LogLevel::error, "send_failed").kv("file", what).kv("reason", to_string(error));
-  std::cerr << "s5066-relay: " << error.detail << "\n";
+  std::cerr << "s5066-relay: " << escaped(error.detail) << "\n";
   return 1;
 }
 
@@ -130,7 +113,7 @@ int report(const SpoolItem& item) {
     return 0;
   }
   std::cerr << "s5066-relay: not delivered: " << to_string(item.state) << ": "
-            << printable(item.reason) << "\n";
+            << escaped(item.reason) << "\n";
   return 1;
 }
 
@@ -157,7 +140,7 @@ int wait_for(SqliteStore& store, gateways::SpoolId id, const RelayConfig& config
         line.show("the relay does not run; the file waits in the spool");
       } else if (octets < 0) {
         first.reset();
-        const std::string reason = (*item)->reason.empty() ? "" : ": " + printable((*item)->reason);
+        const std::string reason = (*item)->reason.empty() ? "" : ": " + escaped((*item)->reason);
         line.show(std::string(to_string((*item)->state)) + reason +
                   (link.empty() ? "" : "; link " + link));
       } else {
@@ -196,13 +179,13 @@ int list_spool(const RelayConfig& config, std::uint32_t rows_max) {
   auto store = open_spool(config);
   const auto items = store ? store->list(rows_max) : store.error();
   if (!items) {
-    std::cerr << "s5066-relay: " << items.error().detail << "\n";
+    std::cerr << "s5066-relay: " << escaped(items.error().detail) << "\n";
     return 1;
   }
   for (const SpoolItem& item : *items) {
     std::cout << item.id.value << "\t" << to_string(item.state) << "\t"
               << to_string(item.destination) << "\t" << item.size << "\t" << item.attempts << "\t"
-              << printable(item.name) << (item.reason.empty() ? "" : "\t" + printable(item.reason))
+              << escaped(item.name) << (item.reason.empty() ? "" : "\t" + escaped(item.reason))
               << "\n";
   }
   return 0;

@@ -37,7 +37,8 @@ struct RelayConfig {
   std::uint32_t line_rate_bps = 2400;  // a hint, for that way
   std::uint32_t active_max = 4;  // files under way to one station: small, and as many large ones
   std::uint32_t file_octets_max = 16u << 20;
-  std::uint32_t duplicate_window_s = 2 * 86400;  // not shorter than the sender's lifetime_s
+  std::uint32_t duplicate_window_s = 2 * 86400;    // not shorter than the sender's lifetime_s
+  std::uint64_t spool_reserve_octets = 16u << 20;  // of the disk, for what is in the spool already
 
   LogLevel log_level = LogLevel::info;
 };

@@ -122,6 +122,7 @@ void RelayCore::refused(Instant now, gateways::SisRequestId id, const std::strin
 void RelayCore::on_store_result(Instant now, const gateways::StoreResult& result) {
   const bool known = receiver_.on_store_result(now, result) || sender_.on_store_result(now, result);
   S5066_ASSERT(known);  // the store answers what was asked, once
+  if (result.reserve_used) emit(RelayEvent::Kind::spool_disk_full);
 }
 
 void RelayCore::on_deadline(Instant now) {

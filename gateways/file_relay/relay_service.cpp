@@ -35,6 +35,7 @@ LogLevel level_of(RelayEvent::Kind kind) {
     case RelayEvent::Kind::corrupt:
     case RelayEvent::Kind::store_failed:
     case RelayEvent::Kind::mtu_too_small:
+    case RelayEvent::Kind::spool_disk_full:
       return LogLevel::error;
     case RelayEvent::Kind::lost:
     case RelayEvent::Kind::attempt_failed:

@@ -37,6 +37,7 @@ gateways::SqliteStore::Config store_config(const RelayConfig& config, std::uint8
   store.inbox = config.inbox_directory;
   store.file_octets_max = config.file_octets_max;
   store.duplicate_window_s = config.duplicate_window_s;
+  store.reserve_octets = config.spool_reserve_octets;
   store.first_updu_id = first_updu_id;
   return store;
 }

@@ -29,6 +29,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(RelayEvent::Kind
                    "unknown_application",
                    "store_failed",
                    "store_works",
+                   "spool_disk_full",
                    "clock_set",
                    "station_silent",
                    "station_answering"};

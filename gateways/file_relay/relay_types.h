@@ -53,7 +53,8 @@ struct RelayEvent {
     unknown_application,
     store_failed,
     store_works,
-    clock_set,  // the time of day was set while we ran
+    spool_disk_full,    // the reserve was given up for files that are in the spool
+    clock_set,          // the time of day was set while we ran
     station_silent,     // the node cannot reach it
     station_answering,  // it was silent and has been heard
     count

@@ -713,7 +713,7 @@ void SenderCore::on_content(Item& item, const StoreResult& result) {
 
 void SenderCore::on_saved(Item& item, const StoreResult& result) {
   const bool starts = item.save.state == SpoolState::active;
-  if (starts && !result.answer && result.answer.error().code == ErrorCode::queue_full) {
+  if (starts && !result.answer && result.answer.error().code == ErrorCode::refused) {
     --item.row.attempts;  // no U_PDU_ID is free
     item.piece = {};
     item.next_try = now_ + config_.retry_delay_min;

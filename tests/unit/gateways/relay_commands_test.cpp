@@ -33,6 +33,7 @@ class RelayCommands : public testing::Test {
     config.spool_directory = folder.make("spool");
     config.inbox_directory = folder.make("inbox");
     config.file_octets_max = 1000;
+    config.spool_reserve_octets = 4096;
   }
   std::string make_file(const std::string& name, std::size_t octets) {
     const auto path = folder.path() / name;
@@ -93,7 +94,38 @@ TEST_F(RelayCommands, a_name_can_neither_break_the_list_nor_steer_the_terminal) 
   testing::internal::CaptureStdout();
   EXPECT_EQ(list_spool(config, 10), 0);
   EXPECT_EQ(testing::internal::GetCapturedStdout(),
-            "1\tincoming\t1.2.3.4\t10\t0\ta\\x09b\\x0a\\x1b[2J\\x7f\\x5cx\xc3\xa4\n");
+            "1\tincoming\t1.2.3.4\t10\t0\ta\\x09b\\x0a\\x1b[2J\\x7f\\\\x\xc3\xa4\n");
+}
+
+TEST_F(RelayCommands, a_name_shows_what_is_not_utf8_and_what_turns_text_round) {
+  ASSERT_EQ(send(make_file("R\xf6ntgen", 10)).status, 0);
+  ASSERT_EQ(send(make_file("fdp.\xe2\x80\xaetxt", 10)).status, 0);
+  ASSERT_EQ(send(make_file("a\xc2\x9b"
+                           "2Jb",
+                           10))
+                .status,
+            0);
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(list_spool(config, 10), 0);
+  EXPECT_EQ(testing::internal::GetCapturedStdout(),
+            "3\tincoming\t1.2.3.4\t10\t0\ta\\xc2\\x9b2Jb\n"
+            "2\tincoming\t1.2.3.4\t10\t0\tfdp.\\xe2\\x80\\xaetxt\n"
+            "1\tincoming\t1.2.3.4\t10\t0\tR\\xf6ntgen\n");
+  const Outcome refused = send((folder.path() / "\xe2\x80\xaetxt.\xff").string());
+  EXPECT_NE(refused.err.find("/\\xe2\\x80\\xaetxt.\\xff: No such file"), std::string::npos)
+      << refused.err;
+}
+
+TEST_F(RelayCommands, a_full_disk_is_said_to_the_sender_and_the_list_still_comes) {
+  ASSERT_EQ(send(make_file("a.txt", 10)).status, 0);
+  config.spool_reserve_octets = std::uint64_t{1} << 60;
+  const Outcome sent = send(make_file("b.txt", 10));
+  EXPECT_EQ(sent.status, 1);
+  EXPECT_TRUE(sent.out.empty());
+  EXPECT_NE(sent.err.find("the disk of the spool"), std::string::npos) << sent.err;
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(list_spool(config, 10), 0);
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "1\tincoming\t1.2.3.4\t10\t0\ta.txt\n");
 }
 
 TEST_F(RelayCommands, two_relays_do_not_share_a_spool) {

@@ -299,6 +299,42 @@ TEST(Relay, a_thousand_identical_files_arrive_a_thousand_times) {
   EXPECT_EQ(world.inbox(kRight).size(), 1000u);
 }
 
+// Goal:   a full disk at the start of a file is a fault of the store, tried again within seconds,
+//         and not the lack of a U_PDU_ID, which is waited for without a word.
+TEST(Relay, a_full_disk_at_the_start_of_a_file_is_said_and_tried_again_soon) {
+  SenderCore::Config config;
+  IdSource ids;
+  gateways::UtcReference utc;
+  SenderCore core(config, ids, utc);
+  const auto answer = [&](Instant now, Result<gateways::StoreAnswer> with) {
+    const auto request = core.poll_store();
+    ASSERT_TRUE(request);
+    core.on_store_result(now, {request->ticket, std::move(with)});
+  };
+  const Error full{ErrorCode::queue_full, "the disk is full"};
+  gateways::SpoolItem row;
+  row.id = SpoolId{1};
+  row.destination = Address{1};
+  row.name = "f";
+  core.on_start(Instant{});
+  core.on_bound(Instant{}, 2048);
+  ASSERT_NO_FATAL_FAILURE(answer({}, gateways::StoreAnswer(gateways::OpenItems{{row}})));
+  ASSERT_NO_FATAL_FAILURE(answer({}, gateways::StoreAnswer(gateways::Content{})));
+  ASSERT_NO_FATAL_FAILURE(answer({}, full));
+  const auto event = core.poll_event();
+  ASSERT_TRUE(event);
+  EXPECT_EQ(event->kind, Kind::store_failed);
+  const Instant again = Instant{} + config.store_retry;
+  core.on_deadline(again - milliseconds(1));
+  while (const auto request = core.poll_store()) {
+    EXPECT_FALSE(std::holds_alternative<gateways::SaveItem>(request->operation));
+  }
+  core.on_deadline(again);
+  const auto request = core.poll_store();
+  ASSERT_TRUE(request);
+  EXPECT_TRUE(std::holds_alternative<gateways::SaveItem>(request->operation));
+}
+
 TEST(Relay, acknowledgements_to_a_silent_station_leave_room_for_others) {
   ReceiverCore::Config config;
   IdSource ids;

@@ -103,7 +103,7 @@ TEST_F(SqliteStoreTest, files_under_way_to_one_station_have_ids_of_their_own) {
   }
   const auto none = begin(ids[256]);
   ASSERT_FALSE(none);
-  EXPECT_EQ(none.error().code, ErrorCode::queue_full);
+  EXPECT_EQ(none.error().code, ErrorCode::refused);
   EXPECT_EQ((*store->find(ids[256]))->state, SpoolState::incoming);
   EXPECT_TRUE(begin(*store->enqueue({kOther, "elsewhere", {}, kNow})));
   const std::uint8_t freed = (*store->find(ids[7]))->updu_id;
@@ -190,7 +190,7 @@ TEST_F(SqliteStoreTest, the_same_file_gets_another_id_while_the_receiver_remembe
     used[*id] = true;
   }
   // Any of them may be at the receiver, although none was acknowledged.
-  EXPECT_EQ(try_once(kNow, SpoolState::failed).error().code, ErrorCode::queue_full);
+  EXPECT_EQ(try_once(kNow, SpoolState::failed).error().code, ErrorCode::refused);
   EXPECT_TRUE(begin(*store->enqueue({kPeer, "other", kHello, kNow})));
   EXPECT_TRUE(try_once({kNow.value + config.duplicate_window_s}, SpoolState::failed));
 }
@@ -389,6 +389,86 @@ TEST_F(SqliteStoreTest, a_full_disk_under_the_spool_refuses_and_recovers) {
   EXPECT_EQ(test::visible_files(config.inbox).size(), 1u);
   EXPECT_TRUE(Inbox(config.inbox).temporaries()->empty());
   store.reset();
+}
+
+TEST_F(SqliteStoreTest, a_full_disk_takes_nothing_new_and_finishes_what_is_there) {
+  test::PowerVfs vfs(test::PowerVfs::Unsynced::kept);
+  config.vfs = vfs.name();
+  config.reserve_octets = 64 << 10;
+  reopen();
+  ASSERT_TRUE(store->has_reserve());
+  std::vector<SpoolId> ids;
+  for (const char* name : {"begun", "fails", "waits"}) {
+    ids.push_back(*store->enqueue({kPeer, name, kHello, kNow}));
+  }
+  const auto full = [&] {
+    const auto id = store->enqueue({kPeer, "new", kHello, kNow});
+    return !id && id.error().code == ErrorCode::queue_full;
+  };
+  vfs.set_full_beside(config.path + ".reserve");
+  EXPECT_TRUE(full());
+  EXPECT_FALSE(receive("f", kHello));
+  EXPECT_TRUE(store->has_reserve()) << "new files do not get it";
+
+  const auto begun =
+      store->execute(StoreRequest{{7}, SaveItem{ids[0], SpoolState::active, 1, kNow, kNow, ""}});
+  EXPECT_TRUE(begun.answer);
+  EXPECT_TRUE(begun.reserve_used);
+  EXPECT_FALSE(store->has_reserve());
+  EXPECT_TRUE(full()) << "the reserve is filled first, and the disk is as full as before";
+  const auto delivered =
+      store->execute(StoreRequest{{8}, SaveItem{ids[0], SpoolState::delivered, 1, kNow, kNow, ""}});
+  EXPECT_TRUE(delivered.answer);
+  EXPECT_TRUE(full());
+  EXPECT_TRUE(ask(SaveItem{ids[1], SpoolState::expired, 1, kNow, kNow, ""}));
+  EXPECT_TRUE(full());
+  EXPECT_TRUE(ask(MoveTimes{std::chrono::seconds(1)}));
+  EXPECT_TRUE(full());
+  EXPECT_TRUE(ask(Purge{{kNow.value + 2 + config.keep_finished_s}}));
+  EXPECT_EQ(store->list(10)->size(), 1u);
+  EXPECT_FALSE(receive("f", kHello));
+  EXPECT_TRUE(test::visible_files(config.inbox).empty());
+
+  vfs.set_full_beside("");
+  EXPECT_FALSE(full());
+  EXPECT_TRUE(store->has_reserve());
+  EXPECT_TRUE(receive("f", kHello));
+  EXPECT_EQ(open_items().size(), 2u) << "what was refused is not there";
+  store.reset();
+}
+
+TEST_F(SqliteStoreTest,
+       a_received_file_that_stands_in_the_inbox_is_noted_although_the_disk_is_full) {
+  test::PowerVfs vfs(test::PowerVfs::Unsynced::kept);
+  config.vfs = vfs.name();
+  config.reserve_octets = 64 << 10;
+  config.inbox_hook = [&](Inbox::Step step) {
+    if (step == Inbox::Step::rename) vfs.set_full_beside(config.path + ".reserve");
+    return 0;
+  };
+  reopen();
+  const auto stored = store->execute(StoreRequest{
+      {1}, StoreFile{kPeer, SapId{6}, 5, "f", std::make_shared<const Bytes>(kHello), kNow}});
+  EXPECT_TRUE(stored.answer);
+  EXPECT_TRUE(stored.reserve_used);
+  EXPECT_EQ(test::visible_files(config.inbox).size(), 1u);
+  vfs.set_full_beside("");
+  const auto again = receive("f", kHello);
+  ASSERT_TRUE(again);
+  EXPECT_TRUE(std::get<FileStored>(*again).repeated);
+  store.reset();
+}
+
+TEST_F(SqliteStoreTest, a_disk_without_room_for_the_reserve_takes_nothing_new) {
+  config.reserve_octets = std::uint64_t{1} << 60;
+  reopen();
+  EXPECT_FALSE(store->has_reserve());
+  const auto refused = store->enqueue({kPeer, "f", kHello, kNow});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::queue_full);
+  EXPECT_NE(refused.error().detail.find("is full"), std::string::npos) << refused.error().detail;
+  EXPECT_FALSE(receive("f", kHello));
+  EXPECT_TRUE(store->list(10)->empty());
 }
 
 TEST_F(SqliteStoreTest, a_spool_of_a_newer_version_is_left_alone) {
