@@ -11,9 +11,16 @@ class UtcReference {
   /// Returns by how much the clock was set since the last call: nothing at the first, nor for the
   /// small corrections of a clock that is followed.
   std::chrono::seconds set(Instant now, UtcSeconds utc) {
+    return set(now, utc, now.time_since_epoch());
+  }
+  /// The same, if `now` follows a node whose clock has its own pace: the time of day was set if it
+  /// differs from `machine`, the steady clock of this machine.
+  std::chrono::seconds set(Instant now, UtcSeconds utc, Duration machine) {
     constexpr std::int64_t kStepMinS = 5;
-    const std::int64_t off = known_ ? utc.value - this->utc(now).value : 0;
+    const auto passed = std::chrono::duration_cast<std::chrono::seconds>(machine - machine_);
+    const std::int64_t off = known_ ? utc.value - utc_.value - passed.count() : 0;
     known_ = true;
+    machine_ = machine;
     now_ = now;
     utc_ = utc;
     return std::chrono::seconds(off <= -kStepMinS || off >= kStepMinS ? off : 0);
@@ -33,6 +40,7 @@ class UtcReference {
  private:
   bool known_ = false;
   Instant now_{};
+  Duration machine_{};
   UtcSeconds utc_{};
 };
 

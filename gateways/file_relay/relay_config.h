@@ -22,7 +22,7 @@ struct RelayConfig {
   std::string spool_directory;
   std::string inbox_directory;
   std::string control_socket;       // empty: control.sock in the spool directory
-  std::string node_control_socket;  // of s5066d, for the state of the link; empty: not shown
+  std::string node_control_socket;  // of s5066d: state of the link, and clock; empty: neither
 
   AckMode acknowledgement = AckMode::frap_v2;
   bool frap_v2_needs_ids = true;

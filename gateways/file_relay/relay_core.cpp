@@ -40,8 +40,8 @@ RelayCore::RelayCore(const Config& config)
   S5066_ASSERT(config.mtu_min > gateways::kRcopHeaderBytes);
 }
 
-void RelayCore::on_clock(Instant now, UtcSeconds utc) {
-  const std::chrono::seconds step = utc_.set(now, utc);
+void RelayCore::on_clock(Instant now, UtcSeconds utc, Duration machine) {
+  const std::chrono::seconds step = utc_.set(now, utc, machine);
   if (step.count() == 0) return;
   emit(RelayEvent::Kind::clock_set, {},
        (step.count() > 0 ? "forward by " : "back by ") + duration_text(step));

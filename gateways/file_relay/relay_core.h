@@ -31,8 +31,9 @@ class RelayCore {
   explicit RelayCore(const Config& config);
 
   // Events in. `now` never goes backwards.
-  /// First of all, and then now and then.
-  void on_clock(Instant now, UtcSeconds utc);
+  /// First of all, and then now and then. `machine` is the steady clock of this machine, which
+  /// `now` need not keep pace with.
+  void on_clock(Instant now, UtcSeconds utc, Duration machine);
   void on_start(Instant now) { sender_.on_start(now); }
   void on_sis(Instant now, const gateways::SisEvent& event);
   void on_store_result(Instant now, const gateways::StoreResult& result);

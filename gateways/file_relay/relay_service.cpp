@@ -117,6 +117,12 @@ Result<void> RelayService::start() {
       .kv("acknowledgement", to_string(config_.acknowledgement));
   core_.on_start(now());
   client_->start();
+  if (!config_.node_control_socket.empty()) {
+    asker_ = std::make_unique<gateways::NodeTimeAsker>(
+        io_, config_.node_control_socket,
+        [this](std::optional<gateways::NodeTime> node) { on_node_time(node); });
+    asker_->ask();
+  }
   drain();
   return {};
 }
@@ -129,18 +135,35 @@ void RelayService::stop() {
   signals_.cancel();
   timer_.cancel();
   clock_timer_.cancel();
+  asker_.reset();
   control_.reset();
   client_->stop();
 }
 
 // --- Time ----------------------------------------------------------------------------------------
 
-Instant RelayService::now() const {
-  return Instant(std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - started_));
+Duration RelayService::machine_time() const {
+  return std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - started_);
 }
 
 void RelayService::set_clock() {
-  core_.on_clock(now(), utc_now());
+  core_.on_clock(now(), utc_now(), machine_time());
+}
+
+void RelayService::on_node_time(std::optional<gateways::NodeTime> node) {
+  const bool followed = time_.follows();
+  if (node) {
+    time_.on_reading(machine_time(), *node);
+  } else {
+    time_.on_silence(machine_time());
+  }
+  if (time_.follows() != followed) {
+    LogLine(log_, LogLevel::info, "clock_source").kv("clock", followed ? "machine" : "node");
+  }
+  if (!followed && !time_.follows()) return;
+  set_clock();
+  if (const auto next = core_.next_deadline(); next && *next <= now()) core_.on_deadline(now());
+  drain();
 }
 
 void RelayService::arm_clock() {
@@ -155,8 +178,10 @@ void RelayService::arm_clock() {
 
 void RelayService::arm_timer() {
   const auto next = core_.next_deadline();
-  if (!next || control_ == nullptr) return;
-  timer_.expires_at(started_ + next->time_since_epoch());
+  const auto at = next ? time_.machine_time_of(*next) : std::nullopt;
+  timer_.cancel();
+  if (!at || control_ == nullptr) return;
+  timer_.expires_at(started_ + *at);
   timer_.async_wait([this](boost::system::error_code error) {
     if (error) return;
     core_.on_deadline(now());
@@ -169,6 +194,7 @@ void RelayService::arm_timer() {
 void RelayService::on_sis(const sis::Event& event) {
   namespace in = sis::event;
   if (const auto* bound = std::get_if<in::Bound>(&event)) {
+    if (asker_) asker_->ask();  // the node may be another one now
     to_core(gateways::SisBound{bound->mtu});
   } else if (std::holds_alternative<in::Lost>(event) ||
              std::holds_alternative<in::Unbound>(event) ||

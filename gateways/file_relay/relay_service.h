@@ -13,6 +13,8 @@
 #include <string_view>
 
 #include "gateways/common/control_socket.h"
+#include "gateways/common/node_time.h"
+#include "gateways/common/node_time_asker.h"
 #include "gateways/common/sqlite_store.h"
 #include "gateways/common/store_thread.h"
 #include "gateways/file_relay/relay_config.h"
@@ -33,13 +35,17 @@ class RelayService {
 
   /// Serves until SIGINT, SIGTERM or SIGHUP. An error when it cannot start.
   Result<void> run();
+  /// For tests: the first part of run(); the rest is to run io().
+  Result<void> start();
+  boost::asio::io_context& io() { return io_; }
 
  private:
-  Result<void> start();
   void stop();
 
-  Instant now() const;
+  Duration machine_time() const;
+  Instant now() const { return time_.now(machine_time()); }
   void set_clock();
+  void on_node_time(std::optional<gateways::NodeTime> node);
   void on_sis(const sis::Event& event);
   void to_core(const gateways::SisEvent& event);
   void on_store_result(const gateways::StoreResult& result);
@@ -62,6 +68,8 @@ class RelayService {
   boost::asio::steady_timer watch_timer_{io_};
   std::optional<posix::MainLoopWatch> watch_;  // while it serves
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+  gateways::NodeTimeFollower time_{Duration::zero()};
+  std::unique_ptr<gateways::NodeTimeAsker> asker_;  // if the node's control socket is known
   posix::Fd spool_lock_;
   RelayCore core_;
   StepLimit steps_;

@@ -15,14 +15,7 @@ namespace fs = std::filesystem;
 
 class LiveRestart : public testing::Test {
  protected:
-  void SetUp() override {
-    // A relay waits between attempts by the time of day, which is slow compared with the cable's
-    // clock.
-    for (const char* name : {"alpha", "bravo"}) {
-      pair_.configure_relay(name, "retry_delay_max_s: 2");
-    }
-    pair_.folder().write("noise.bin", file_);
-  }
+  void SetUp() override { pair_.folder().write("noise.bin", file_); }
 
   void send_and_wait_for_the_middle() {
     send_.emplace(pair_.send("noise.bin"));

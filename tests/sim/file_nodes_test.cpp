@@ -38,7 +38,7 @@ class FileNodes {
       station.store.emplace(std::move(store).value());
       station.core = std::make_unique<file_relay::RelayCore>(file_relay::RelayCore::Config());
       station.client = &world_.add_client(i, gateways::kRcopSap, sis::Confirmation::client);
-      station.core->on_clock(world_.now(), utc());
+      station.core->on_clock(world_.now(), utc(), world_.now().time_since_epoch());
       station.core->on_start(world_.now());
       station.core->on_sis(world_.now(), gateways::SisBound{2048});
     }
@@ -134,7 +134,7 @@ class FileNodes {
   void serve(Station& station) {
     const Instant now = world_.now();
     file_relay::RelayCore& core = *station.core;
-    core.on_clock(now, utc());
+    core.on_clock(now, utc(), now.time_since_epoch());
     if (const auto next = core.next_deadline(); next && *next <= now) core.on_deadline(now);
     do {
       while (!station.news.empty()) {

@@ -125,7 +125,7 @@ class World:
             spool_directory: "{name}-spool" inbox_directory: "{name}-inbox"
             control {{ socket: "{name}-relay.control" }}
             node_control {{ socket: "{name}.control" }}
-            retry_delay_min_s: 2 retry_delay_max_s: 10 ack_wait_s: 20""")
+            retry_delay_max_s: 600 attempts_max: 10000""")
         self.start(f"{name}-relay", self.program("s5066-relay"), "run", "--config",
                    f"{name}-relay.textproto")
         self.start(f"{name}-mailbox", sys.executable, SOURCE / "config/back-to-back/mail.py",

@@ -10,9 +10,8 @@
 #include <future>
 
 #include "s5066d/posix/socket.h"
-#include "sis/codec.h"
-#include "sis/framer.h"
 #include "tests/support/patience.h"
+#include "tests/support/sis_server_stand_in.h"
 #include "tests/unit/gateways/temporary_folder.h"
 
 namespace s5066::acp142 {
@@ -29,61 +28,6 @@ struct Lines : LogSink {
   void write(LogLevel, std::string_view line) override { text.append(line).append("\n"); }
   bool has(std::string_view word) const { return text.find(word) != std::string::npos; }
   std::string text;
-};
-
-/// Binds each client, and keeps the requests that it is to send.
-class SisServer {
- public:
-  SisServer() : acceptor_(io, tcp::endpoint(asio::ip::address_v4::loopback(), 0)), socket_(io) {
-    accept();
-  }
-  std::uint16_t port() const { return acceptor_.local_endpoint().port(); }
-  void say(const sis::Primitive& primitive) {
-    Bytes octets;
-    encode(primitive, octets);
-    error_code gone;
-    asio::write(socket_, asio::buffer(octets), gone);
-  }
-  void drop() { socket_.close(); }
-  asio::io_context io;
-  std::optional<sis::SubnetAvailability> state;  // sent with each bind
-  std::vector<sis::UnidataRequest> sent;
-  int bound = 0;
-
- private:
-  void accept() {
-    acceptor_.async_accept([this](const error_code& code, tcp::socket socket) {
-      if (code) return;
-      socket_ = std::move(socket);
-      framer_ = {};
-      read();
-      accept();
-    });
-  }
-  void read() {
-    socket_.async_read_some(asio::buffer(in_), [this](const error_code& code, std::size_t octets) {
-      if (code) return;
-      framer_.push(ByteSpan(in_.data(), octets));
-      while (auto item = framer_.poll()) {
-        const auto* frame = std::get_if<sis::Framer::Frame>(&*item);
-        if (frame == nullptr) continue;
-        auto primitive = sis::decode(frame->body);
-        if (!primitive) continue;
-        if (std::holds_alternative<sis::BindRequest>(*primitive)) {
-          say(sis::BindAccepted{.sap = kMmhsSap});
-          if (state) say(*state);
-          ++bound;
-        } else if (auto* request = std::get_if<sis::UnidataRequest>(&*primitive)) {
-          sent.push_back(std::move(*request));
-        }
-      }
-      read();
-    });
-  }
-  tcp::acceptor acceptor_;
-  tcp::socket socket_;
-  sis::Framer framer_;
-  std::array<std::uint8_t, 4096> in_{};
 };
 
 /// Returns the name of the message to which this PDU belongs.
@@ -160,7 +104,7 @@ class MailServiceTest : public testing::Test {
 
   test::TemporaryFolder folder;
   Lines log;
-  SisServer server;
+  test::SisServerStandIn server{kMmhsSap};
   MailConfig config;
   std::optional<MailService> service;
   std::string reply;  // the answer to the last message

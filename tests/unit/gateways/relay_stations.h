@@ -38,7 +38,7 @@ class RelayStations {
     EXPECT_TRUE(opened);
     store_.emplace(std::move(opened).value());
     core_ = std::make_unique<file_relay::RelayCore>(config);
-    core_->on_clock(now_, utc());
+    core_->on_clock(now_, utc(), now_.time_since_epoch());
     core_->on_start(now_);
     pump();
     core_->on_sis(now_, gateways::SisBound{2048});

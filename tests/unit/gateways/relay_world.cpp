@@ -43,7 +43,7 @@ void RelayWorld::start(Side side) {
   static_cast<void>(s.store->recover());  // the relay also starts without its inbox
   s.core = std::make_unique<RelayCore>(core_config);
   s.wake_at.reset();
-  s.core->on_clock(now_, utc());
+  s.core->on_clock(now_, utc(), now_.time_since_epoch());
   s.core->on_start(now_);
   pump(side);
   at(now_ + seconds(1), [this, side, incarnation = s.incarnation] {
@@ -53,7 +53,7 @@ void RelayWorld::start(Side side) {
 
 void RelayWorld::set_clock(Side side, Duration step) {
   clock_ahead += step;
-  station(side).core->on_clock(now_, utc());
+  station(side).core->on_clock(now_, utc(), now_.time_since_epoch());
   pump(side);
 }
 

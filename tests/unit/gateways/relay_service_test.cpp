@@ -1,0 +1,166 @@
+// The whole file relay but for its main(), between a scripted SIS server and a scripted control
+// socket of s5066d.
+#include "gateways/file_relay/relay_service.h"
+
+#include <gtest/gtest.h>
+
+#include "gateways/common/control_socket.h"
+#include "gateways/file_relay/relay_setup.h"
+#include "tests/support/patience.h"
+#include "tests/support/sis_server_stand_in.h"
+#include "tests/unit/gateways/temporary_folder.h"
+
+namespace s5066::file_relay {
+namespace {
+
+constexpr Address kPeer{0x01020304};
+
+struct Lines final : LogSink {
+  void write(LogLevel, std::string_view line) override { text.append(line).append("\n"); }
+  bool has(std::string_view word) const { return text.find(word) != std::string::npos; }
+  std::string text;
+};
+
+class RelayServiceTest : public testing::Test {
+ protected:
+  RelayServiceTest() {
+    config.sis_port = server.port();
+    config.spool_directory = folder.make("spool");
+    config.inbox_directory = folder.make("inbox");
+    config.node_control_socket = (folder.path() / "node.sock").string();
+    config.spool_reserve_octets = 4096;
+    config.lifetime_s = 7 * 86400;
+    config.duplicate_window_s = config.lifetime_s;
+  }
+
+  void start_node() {
+    node = std::make_unique<gateways::ControlSocket>(
+        server.io, config.node_control_socket, [this](std::string_view) {
+          ++asked;
+          return "{\"up_s\": " + std::to_string(up_s) +
+                 ", \"lockstep\": " + (lockstep ? "true" : "false") + "}\n";
+        });
+    ASSERT_TRUE(node->open());
+  }
+  void start() {
+    service.emplace(config, log);
+    const auto started = service->start();
+    ASSERT_TRUE(started) << started.error().detail;
+    ASSERT_TRUE(until([&] { return server.bound > 0; }));
+  }
+  template <typename Condition>
+  bool until(Condition condition) {
+    return test::eventually([&] {
+      service->io().poll();
+      server.io.poll();
+      return condition();
+    });
+  }
+  /// The relay has asked so often again, and has had the answers but the last.
+  void let_it_ask(int times) {
+    const int enough = asked + times;
+    ASSERT_TRUE(until([&] { return asked >= enough; }));
+  }
+  gateways::SpoolId send() {
+    auto store = gateways::SqliteStore::open(store_config(config, 0));
+    return *store->enqueue({.destination = kPeer,
+                            .name = "f",
+                            .content = {1},
+                            .now = posix::to_utc_seconds(posix::utc_now()),
+                            .priority = {}});
+  }
+  SpoolState state(gateways::SpoolId id) {
+    auto store = gateways::SqliteStore::open(store_config(config, 0));
+    return (*store->find(id))->state;
+  }
+  /// The node reports that the file's U_PDU did not arrive.
+  void refuse(std::size_t updu) {
+    ASSERT_TRUE(until([&] { return server.sent.size() > updu; }));
+    const auto& sent = server.sent[updu];
+    server.say(sis::UnidataRequestRejected{.reason = sis::RejectReason::destination_not_responding,
+                                           .destination_sap = sent.destination_sap,
+                                           .destination = sent.destination,
+                                           .updu_part = sent.updu});
+  }
+
+  test::TemporaryFolder folder;
+  RelayConfig config;
+  Lines log;
+  test::SisServerStandIn server{gateways::kRcopSap};
+  std::unique_ptr<gateways::ControlSocket> node;
+  int asked = 0;
+  double up_s = 100;
+  bool lockstep = true;
+  std::optional<RelayService> service;
+};
+
+TEST_F(RelayServiceTest, a_retry_waits_by_the_clock_of_a_node_on_a_cable_that_runs_fast) {
+  config.retry_delay_min_s = 3600;
+  const auto id = send();
+  ASSERT_NO_FATAL_FAILURE(start_node());
+  ASSERT_NO_FATAL_FAILURE(start());
+  ASSERT_NO_FATAL_FAILURE(refuse(0));
+  ASSERT_TRUE(until([&] { return state(id) == SpoolState::deferred; })) << log.text;
+  up_s += 3590;
+  ASSERT_NO_FATAL_FAILURE(let_it_ask(3));
+  EXPECT_EQ(server.sent.size(), 1u);
+  up_s += 20;
+  EXPECT_TRUE(until([&] { return server.sent.size() == 2; })) << log.text;
+  EXPECT_TRUE(log.has("clock_source clock=node")) << log.text;
+  EXPECT_FALSE(log.has("clock_set")) << log.text;
+}
+
+TEST_F(RelayServiceTest, a_retry_does_not_come_while_the_clock_of_the_cable_stands_still) {
+  config.retry_delay_min_s = 1;
+  const auto id = send();
+  ASSERT_NO_FATAL_FAILURE(start_node());
+  ASSERT_NO_FATAL_FAILURE(start());
+  ASSERT_NO_FATAL_FAILURE(refuse(0));
+  ASSERT_TRUE(until([&] { return state(id) == SpoolState::deferred; })) << log.text;
+  // Longer than the wait by the clock of the machine.
+  ASSERT_NO_FATAL_FAILURE(let_it_ask(
+      static_cast<int>(3 * std::chrono::seconds(1) / gateways::NodeTimeAsker::kFollowEvery)));
+  EXPECT_EQ(server.sent.size(), 1u);
+  up_s += 2;
+  EXPECT_TRUE(until([&] { return server.sent.size() == 2; })) << log.text;
+}
+
+TEST_F(RelayServiceTest, a_retry_goes_on_waiting_over_a_restart_of_the_node) {
+  config.retry_delay_min_s = 3600;
+  const auto id = send();
+  ASSERT_NO_FATAL_FAILURE(start_node());
+  ASSERT_NO_FATAL_FAILURE(start());
+  ASSERT_NO_FATAL_FAILURE(refuse(0));
+  ASSERT_TRUE(until([&] { return state(id) == SpoolState::deferred; })) << log.text;
+  up_s += 1800;
+  ASSERT_NO_FATAL_FAILURE(let_it_ask(3));
+  node.reset();
+  server.drop();
+  ASSERT_TRUE(until([&] { return log.has("clock_source clock=machine"); })) << log.text;
+  up_s = 5;
+  ASSERT_NO_FATAL_FAILURE(start_node());
+  ASSERT_TRUE(until([&] { return server.bound == 2; })) << log.text;
+  ASSERT_NO_FATAL_FAILURE(let_it_ask(3));
+  up_s += 1700;
+  ASSERT_NO_FATAL_FAILURE(let_it_ask(3));
+  EXPECT_EQ(server.sent.size(), 1u);
+  up_s += 120;
+  EXPECT_TRUE(until([&] { return server.sent.size() == 2; })) << log.text;
+}
+
+TEST_F(RelayServiceTest, without_a_node_s_control_socket_the_clock_of_the_machine_counts) {
+  for (const bool configured : {false, true}) {
+    config.node_control_socket = configured ? config.node_control_socket : "";
+    config.retry_delay_min_s = 1;
+    server.bound = 0;
+    server.sent.clear();
+    send();
+    ASSERT_NO_FATAL_FAILURE(start());
+    ASSERT_NO_FATAL_FAILURE(refuse(0));
+    EXPECT_TRUE(until([&] { return server.sent.size() >= 2; })) << log.text;
+    service.reset();
+  }
+}
+
+}  // namespace
+}  // namespace s5066::file_relay
