@@ -1,6 +1,7 @@
 #include "gateways/common/rcop.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "s5066d/base/assert.h"
 
@@ -64,6 +65,7 @@ std::optional<RcopReassembler::Complete> RcopReassembler::on_updu(Instant now, A
   if (at != contexts_.end() && known(at->second, *pdu) == Known::different) {
     // The counter came round or the sender started again: octets of two PDUs must not mix.
     ++stats_.restarted;
+    note_dropped(*at, "another one came under its number");
     contexts_.erase(at);
     at = contexts_.end();
   }
@@ -74,7 +76,7 @@ std::optional<RcopReassembler::Complete> RcopReassembler::on_updu(Instant now, A
   }
   if (pdu->header.segment >= config_.segments_max || !make_room(key, pdu->data.size())) {
     ++stats_.too_large;
-    if (at != contexts_.end()) close(at->second);
+    if (at != contexts_.end()) close(*at);
     return std::nullopt;
   }
   at = contexts_.try_emplace(key).first;
@@ -128,7 +130,7 @@ std::optional<RcopReassembler::Complete> RcopReassembler::try_complete(Contexts:
   const std::uint64_t octets = **length;
   if (octets > config_.pdu_octets_max) {
     ++stats_.too_large;
-    close(context);
+    close(*at);
     return std::nullopt;
   }
   if (context.data.size() < octets) return std::nullopt;
@@ -136,12 +138,46 @@ std::optional<RcopReassembler::Complete> RcopReassembler::try_complete(Contexts:
   complete.data.resize(static_cast<std::size_t>(octets));
   contexts_.erase(at);
   ++stats_.completed;
+  forget_earlier_tries(complete);
   return complete;
+}
+
+/// A sender that tries again does so under another CONNECTION_ID.
+void RcopReassembler::forget_earlier_tries(const Complete& complete) {
+  std::erase_if(contexts_, [&](const auto& entry) {
+    const auto& [key, context] = entry;
+    return key.source == complete.key.source && key.source_sap == complete.key.source_sap &&
+           key.updu_id == complete.key.updu_id && !context.closed && !context.ends.empty() &&
+           context.application_id == complete.application_id &&
+           context.data.size() <= complete.data.size() &&
+           std::equal(context.data.begin(), context.data.end(), complete.data.begin());
+  });
+}
+
+void RcopReassembler::note_dropped(const Contexts::value_type& entry, const char* reason) {
+  const auto& [key, context] = entry;
+  if (context.closed || context.ends.empty()) return;  // told before, or its name is unknown
+  const std::size_t begin = std::min(context.data.size(), kBeginOctetsMax);
+  const auto from = context.data.begin();
+  dropped_.push_back({.key = key,
+                      .application_id = context.application_id,
+                      .begin = Bytes(from, from + static_cast<std::ptrdiff_t>(begin)),
+                      .octets = context.data.size(),
+                      .reason = reason});
+}
+
+std::optional<RcopReassembler::Dropped> RcopReassembler::poll_dropped() {
+  if (dropped_.empty()) return std::nullopt;
+  Dropped dropped = std::move(dropped_.front());
+  dropped_.pop_front();
+  return dropped;
 }
 
 // The entry stays until its time is up, with no octets but the first segment, so that the rest of
 // the PDU is ignored and yet another PDU under the same key is noticed.
-void RcopReassembler::close(Context& context) {
+void RcopReassembler::close(Contexts::value_type& entry) {
+  note_dropped(entry, "it is larger than the limit");
+  Context& context = entry.second;
   context.closed = true;
   context.early.clear();
   context.early_octets = 0;
@@ -183,6 +219,7 @@ void RcopReassembler::evict_oldest(Address source, const Key& keep) {
     if (older) oldest = at;
   }
   S5066_ASSERT(oldest != contexts_.end());
+  note_dropped(*oldest, "its place was needed for others");
   contexts_.erase(oldest);
   ++stats_.crowded_out;
 }
@@ -206,7 +243,9 @@ std::optional<Instant> RcopReassembler::next_deadline() const {
 
 void RcopReassembler::on_deadline(Instant now) {
   stats_.timed_out += std::erase_if(contexts_, [&](const auto& entry) {
-    return entry.second.last_progress + config_.idle_timeout_max <= now;
+    const bool over = entry.second.last_progress + config_.idle_timeout_max <= now;
+    if (over) note_dropped(entry, "the rest of it never came");
+    return over;
   });
 }
 

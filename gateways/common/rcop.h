@@ -5,6 +5,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <vector>
@@ -78,6 +79,15 @@ class RcopReassembler {
     std::uint16_t application_id = 0;  // of segment 0
     Bytes data;
   };
+  /// An application PDU that was given up. Its beginning is there, its end never came.
+  struct Dropped {
+    Key key;
+    std::uint16_t application_id = 0;
+    Bytes begin;             // at most kBeginOctetsMax
+    std::size_t octets = 0;  // that had arrived in order
+    const char* reason = "";
+  };
+  static constexpr std::size_t kBeginOctetsMax = 300;
   struct Stats {
     std::uint64_t segments = 0;
     std::uint64_t malformed = 0;
@@ -95,6 +105,8 @@ class RcopReassembler {
   std::optional<Complete> on_updu(Instant now, Address source, SapId source_sap, ByteSpan updu);
   std::optional<Instant> next_deadline() const;
   void on_deadline(Instant now);
+  /// Drain after every call of the two above.
+  std::optional<Dropped> poll_dropped();
 
   std::size_t contexts() const { return contexts_.size(); }
   std::size_t octets_held(Address source) const;
@@ -117,13 +129,16 @@ class RcopReassembler {
   Known known(const Context& context, const RcopPdu& pdu) const;
   void store(Context& context, const RcopPdu& pdu);
   std::optional<Complete> try_complete(Contexts::iterator at);
-  void close(Context& context);
+  void close(Contexts::value_type& entry);
+  void note_dropped(const Contexts::value_type& entry, const char* reason);
+  void forget_earlier_tries(const Complete& complete);
   bool make_room(const Key& key, std::size_t octets);
   Address busiest_source() const;
   void evict_oldest(Address source, const Key& keep);
 
   Config config_;
   Contexts contexts_;
+  std::deque<Dropped> dropped_;  // drained after every input
   Stats stats_;
 };
 

@@ -28,8 +28,8 @@ constexpr const char* kReserveSuffix = ".reserve";
 /// The columns read_item() expects, in its order.
 std::string select_items(std::string_view rest) {
   return "SELECT id, destination, name, size, updu_id, state, attempts, created_utc, "
-         "next_try_utc, reason, coalesce(priority, -1) FROM outgoing LEFT JOIN outgoing_priority "
-         "ON item = id " +
+         "next_try_utc, reason, coalesce(priority, -1), sha256 FROM outgoing LEFT JOIN "
+         "outgoing_priority ON item = id " +
          std::string(rest);
 }
 
@@ -47,6 +47,7 @@ Result<SpoolItem> read_item(const Statement& row) {
   item.created.value = row.integer(7);
   item.next_try.value = row.integer(8);
   item.reason = row.text(9);
+  item.sha256 = row.blob(11);
   if (!destination || !state) return Error{ErrorCode::bad_field, "destination or state"};
   if (size < 0 || size > UINT32_MAX) return Error{ErrorCode::bad_field, "size"};
   if (updu_id < 0 || updu_id > 255) return Error{ErrorCode::bad_field, "U_PDU_ID"};

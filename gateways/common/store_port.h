@@ -46,6 +46,7 @@ struct SpoolItem {
   Address destination;
   std::string name;
   std::uint32_t size = 0;
+  Bytes sha256;              // of the content
   std::uint8_t updu_id = 0;  // from the first attempt on, and the same for all: decision 0001
   SpoolState state = SpoolState::incoming;
   std::uint32_t attempts = 0;  // started so far

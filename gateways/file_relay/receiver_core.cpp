@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "gateways/common/sha256.h"
 #include "s5066d/base/assert.h"
 #include "s5066d/base/deadline_table.h"
 
@@ -21,6 +22,18 @@ ReceiverCore::ReceiverCore(const Config& config, IdSource& ids, const gateways::
   S5066_ASSERT(config.priority < 16);
 }
 
+template <typename About>
+void ReceiverCore::emit(RelayEvent::Kind kind, const About& about, std::string detail) {
+  events_.push_back({.kind = kind,
+                     .item = {},
+                     .transfer = about.transfer,
+                     .peer = about.key.source,
+                     .name = about.header.name,
+                     .octets = about.header.size,
+                     .attempt = 0,
+                     .detail = std::move(detail)});
+}
+
 // --- Files ---------------------------------------------------------------------------------------
 
 void ReceiverCore::on_file(Instant now, const gateways::RcopReassembler::Complete& pdu) {
@@ -29,23 +42,27 @@ void ReceiverCore::on_file(Instant now, const gateways::RcopReassembler::Complet
   const ByteSpan content = ByteSpan(pdu.data).subspan(encoded_bytes(*header));
   S5066_ASSERT(content.size() == header->size);
 
-  const bool waiting = std::any_of(files_.begin(), files_.end(), [&](const File& file) {
-    return file.key == pdu.key && file.header == *header &&
-           std::equal(content.begin(), content.end(), file.content->begin(), file.content->end());
+  File file{.transfer = transfer_id(pdu.key.updu_id, header->name, gateways::sha256_of(content)),
+            .key = pdu.key,
+            .header = std::move(header).value(),
+            .content = std::make_shared<const Bytes>(content.begin(), content.end()),
+            .ticket = {},
+            .store_again = {},
+            .store_retry = config_.store_retry_min,
+            .reported = false};
+  const bool waiting = std::any_of(files_.begin(), files_.end(), [&](const File& other) {
+    return other.key == file.key && other.header == file.header && *other.content == *file.content;
   });
-  if (waiting) return;  // it will be acknowledged when it is stored
-  if (!has_room_for(content.size())) {
-    ++stats_.dropped;
-    emit(RelayEvent::Kind::file_dropped, pdu.key, *header, "too much waits to be stored");
+  if (waiting) {
+    emit(RelayEvent::Kind::repeat_received, file, "waits to be stored");
     return;
   }
-  files_.push_back({.key = pdu.key,
-                    .header = std::move(header).value(),
-                    .content = std::make_shared<const Bytes>(content.begin(), content.end()),
-                    .ticket = {},
-                    .store_again = {},
-                    .store_retry = config_.store_retry_min,
-                    .reported = false});
+  if (!has_room_for(content.size())) {
+    ++stats_.dropped;
+    emit(RelayEvent::Kind::file_dropped, file, "too much waits to be stored");
+    return;
+  }
+  files_.push_back(std::move(file));
   request_store(files_.back(), now);
 }
 
@@ -82,8 +99,7 @@ bool ReceiverCore::on_store_result(Instant now, const StoreResult& result) {
     file->store_again = now + file->store_retry;
     file->store_retry = std::min(2 * file->store_retry, config_.store_retry_max);
     if (!std::exchange(file->reported, true)) {
-      emit(RelayEvent::Kind::store_failed, file->key, file->header,
-           to_string(result.answer.error()));
+      emit(RelayEvent::Kind::store_failed, *file, to_string(result.answer.error()));
     }
     return true;
   }
@@ -91,7 +107,7 @@ bool ReceiverCore::on_store_result(Instant now, const StoreResult& result) {
   S5066_ASSERT(stored != nullptr);
   ++(stored->repeated ? stats_.repeats : stats_.files);
   emit(stored->repeated ? RelayEvent::Kind::repeat_received : RelayEvent::Kind::file_received,
-       file->key, file->header, stored->inbox_name);
+       *file, stored->inbox_name);
   acknowledge(*file);
   files_.erase(file);
   return true;
@@ -108,11 +124,15 @@ void ReceiverCore::acknowledge(const File& file) {
   if (acknowledgements_.size() >= config_.acknowledgements_max ||
       acknowledgements_to(file.key.source) >= config_.station_acknowledgements_max) {
     ++stats_.acknowledgements_failed;  // the sender will send the file again, and be told then
-    emit(RelayEvent::Kind::acknowledgement_failed, file.key, file.header, "too many wait");
+    emit(RelayEvent::Kind::acknowledgement_failed, file, "too many wait");
     return;
   }
-  acknowledgements_.push_back(
-      {.key = file.key, .header = file.header, .attempts = 0, .request = {}, .send_again = {}});
+  acknowledgements_.push_back({.transfer = file.transfer,
+                               .key = file.key,
+                               .header = file.header,
+                               .attempts = 0,
+                               .request = {},
+                               .send_again = {}});
 }
 
 std::size_t ReceiverCore::acknowledgements_to(Address station) const {
@@ -160,7 +180,7 @@ bool ReceiverCore::on_confirmed(Instant, SisRequestId id) {
                                  [&](const Pending& p) { return p.request == id; });
   if (sent == acknowledgements_.end()) return false;
   ++stats_.acknowledgements;
-  emit(RelayEvent::Kind::acknowledgement_sent, sent->key, sent->header);
+  emit(RelayEvent::Kind::acknowledgement_sent, *sent);
   acknowledgements_.erase(sent);
   return true;
 }
@@ -175,7 +195,7 @@ bool ReceiverCore::on_refused(Instant now, SisRequestId id, const std::string& r
     return true;
   }
   ++stats_.acknowledgements_failed;
-  emit(RelayEvent::Kind::acknowledgement_failed, sent->key, sent->header, reason);
+  emit(RelayEvent::Kind::acknowledgement_failed, *sent, reason);
   acknowledgements_.erase(sent);
   return true;
 }
@@ -221,17 +241,6 @@ std::optional<StoreRequest> ReceiverCore::poll_store() {
   StoreRequest request = std::move(requests_.front());
   requests_.pop_front();
   return request;
-}
-
-void ReceiverCore::emit(RelayEvent::Kind kind, const gateways::RcopReassembler::Key& key,
-                        const BftpHeader& header, std::string detail) {
-  events_.push_back({.kind = kind,
-                     .item = {},
-                     .peer = key.source,
-                     .name = header.name,
-                     .octets = header.size,
-                     .attempt = 0,
-                     .detail = std::move(detail)});
 }
 
 }  // namespace s5066::file_relay

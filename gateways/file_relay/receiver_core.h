@@ -8,6 +8,7 @@
 #include <list>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "gateways/common/rcop.h"
 #include "gateways/common/sis_port.h"
@@ -66,6 +67,7 @@ class ReceiverCore {
 
  private:
   struct File {
+    std::string transfer;
     gateways::RcopReassembler::Key key;
     BftpHeader header;
     std::shared_ptr<const Bytes> content;
@@ -75,6 +77,7 @@ class ReceiverCore {
     bool reported = false;  // that it cannot be stored
   };
   struct Pending {  // an acknowledgement
+    std::string transfer;
     gateways::RcopReassembler::Key key;
     BftpHeader header;
     std::uint32_t attempts = 0;
@@ -89,8 +92,9 @@ class ReceiverCore {
   gateways::StoreTicket ask(gateways::StoreOperation operation);
   void acknowledge(const File& file);
   Bytes encode_acknowledgement(const Pending& pending) const;
-  void emit(RelayEvent::Kind kind, const gateways::RcopReassembler::Key& key,
-            const BftpHeader& header, std::string detail = {});
+  /// `about` is a File or a Pending.
+  template <typename About>
+  void emit(RelayEvent::Kind kind, const About& about, std::string detail = {});
 
   Config config_;
   IdSource& ids_;

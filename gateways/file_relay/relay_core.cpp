@@ -80,6 +80,24 @@ void RelayCore::on(Instant now, const gateways::SisIndication& event) {
   if (const auto pdu = reassembler_.on_updu(now, event.source, event.source_sap, event.updu)) {
     take(now, *pdu);
   }
+  report_dropped();
+}
+
+void RelayCore::report_dropped() {
+  while (const auto dropped = reassembler_.poll_dropped()) {
+    if (dropped->application_id != kBftpApplication) continue;
+    const auto header = decode_bftp_header(dropped->begin);
+    if (!header) continue;
+    RelayEvent event;
+    event.kind = RelayEvent::Kind::file_incomplete;
+    event.transfer = std::to_string(dropped->key.updu_id);
+    event.peer = dropped->key.source;
+    event.name = header->name;
+    event.octets = header->size;
+    event.detail = std::string(dropped->reason) + "; " + std::to_string(dropped->octets) +
+                   " octets had arrived";
+    events_.push_back(std::move(event));
+  }
 }
 
 void RelayCore::take(Instant now, const gateways::RcopReassembler::Complete& pdu) {
@@ -127,6 +145,7 @@ void RelayCore::on_store_result(Instant now, const gateways::StoreResult& result
 
 void RelayCore::on_deadline(Instant now) {
   reassembler_.on_deadline(now);
+  report_dropped();
   receiver_.on_deadline(now);
   sender_.on_deadline(now);
 }

@@ -60,6 +60,7 @@ class RelayCore {
   void on(Instant now, const gateways::SisUnresolved& event);
   void refused(Instant now, gateways::SisRequestId id, const std::string& reason);
   void take(Instant now, const gateways::RcopReassembler::Complete& pdu);
+  void report_dropped();
   void emit(RelayEvent::Kind kind, Address peer = {}, std::string detail = {});
 
   Config config_;

@@ -41,6 +41,7 @@ LogLevel level_of(RelayEvent::Kind kind) {
     case RelayEvent::Kind::attempt_failed:
     case RelayEvent::Kind::station_silent:
     case RelayEvent::Kind::file_dropped:
+    case RelayEvent::Kind::file_incomplete:
     case RelayEvent::Kind::acknowledgement_failed:
     case RelayEvent::Kind::acknowledgement_unmatched:
     case RelayEvent::Kind::unknown_application:
@@ -316,6 +317,7 @@ void RelayService::offer_store_requests() {
 void RelayService::carry_out(const RelayEvent& event) {
   LogLine line(log_, level_of(event.kind), to_string(event.kind));
   if (event.item.value != 0) line.kv("item", event.item.value);
+  if (!event.transfer.empty()) line.kv("transfer", std::string_view(event.transfer));
   if (event.peer.value != 0) line.kv("peer", to_string(event.peer));
   if (!event.name.empty()) {
     line.kv("name", std::string_view(event.name)).kv("octets", event.octets);

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "gateways/common/sha256.h"
 #include "s5066d/base/assert.h"
 
 namespace s5066::file_relay {
@@ -23,6 +24,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(RelayEvent::Kind
                    "file_received",
                    "repeat_received",
                    "file_dropped",
+                   "file_incomplete",
                    "acknowledgement_sent",
                    "acknowledgement_failed",
                    "acknowledgement_unmatched",
@@ -45,6 +47,20 @@ Result<AckMode> parse_ack_mode(std::string_view text) {
     if (kAckModes[i] == text) return static_cast<AckMode>(i);
   }
   return Error{ErrorCode::bad_field, "acknowledgement is none, frap or frapv2"};
+}
+
+std::string transfer_id(std::uint8_t updu_id, std::string_view name, ByteSpan content_sha256) {
+  constexpr std::size_t kHashOctets = 4;
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  Bytes named(name.begin(), name.end());
+  append(named, content_sha256);
+  std::string id = std::to_string(updu_id) + "-";
+  const Bytes hash = gateways::sha256_of(named);
+  for (const std::uint8_t octet : ByteSpan(hash).first(kHashOctets)) {
+    id += kDigits[octet >> 4];
+    id += kDigits[octet & 0xF];
+  }
+  return id;
 }
 
 std::string_view to_string(RelayEvent::Kind kind) {

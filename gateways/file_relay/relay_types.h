@@ -32,6 +32,11 @@ class IdSource {
   std::uint64_t last_ticket_ = 0;
 };
 
+/// Names one file on its way between two stations, such as "17-9f3c21ab": its U_PDU_ID, and the
+/// beginning of a hash of its name and content. Both stations find the same, and every attempt has
+/// it. The same file handed over anew has another U_PDU_ID.
+std::string transfer_id(std::uint8_t updu_id, std::string_view name, ByteSpan content_sha256);
+
 /// What the operator may want to read in the log.
 struct RelayEvent {
   enum class Kind : std::uint8_t {
@@ -47,6 +52,7 @@ struct RelayEvent {
     file_received,
     repeat_received,  // a file that is there already came again
     file_dropped,     // no room to keep it until it can be stored; its sender will try again
+    file_incomplete,  // it began to arrive and was given up
     acknowledgement_sent,
     acknowledgement_failed,
     acknowledgement_unmatched,
@@ -60,7 +66,8 @@ struct RelayEvent {
     count
   };
   Kind kind = Kind::count;
-  SpoolId item;  // 0 when it is about a received file
+  SpoolId item;          // 0 when it is about a received file
+  std::string transfer;  // transfer_id(), or the U_PDU_ID alone where the content is not known
   Address peer;
   std::string name;
   std::uint64_t octets = 0;

@@ -131,6 +131,7 @@ void SenderCore::on_acknowledgement(Instant now, const Acknowledgement& acknowle
     ++stats_.acknowledgements_unmatched;
     events_.push_back({.kind = RelayEvent::Kind::acknowledgement_unmatched,
                        .item = {},
+                       .transfer = std::to_string(acknowledgement.updu_id),
                        .peer = acknowledgement.peer,
                        .name = acknowledgement.header ? acknowledgement.header->name : "",
                        .octets = 0,
@@ -778,13 +779,10 @@ void SenderCore::note_delivered(const Item& item) {
 void SenderCore::store_failed(const Error& error) {
   ++stats_.store_errors;
   if (std::exchange(store_failing_, true)) return;
-  events_.push_back({.kind = RelayEvent::Kind::store_failed,
-                     .item = {},
-                     .peer = {},
-                     .name = {},
-                     .octets = 0,
-                     .attempt = 0,
-                     .detail = to_string(error)});
+  RelayEvent event;
+  event.kind = RelayEvent::Kind::store_failed;
+  event.detail = to_string(error);
+  events_.push_back(std::move(event));
 }
 
 void SenderCore::store_works() {
@@ -892,9 +890,15 @@ void SenderCore::emit(RelayEvent::Kind kind, Address station, std::string detail
   events_.push_back(std::move(event));
 }
 
+std::string SenderCore::transfer_of(const Item& item) {
+  if (item.row.attempts == 0) return {};  // it has no U_PDU_ID yet
+  return transfer_id(item.row.updu_id, item.row.name, item.row.sha256);
+}
+
 void SenderCore::emit(RelayEvent::Kind kind, const Item& item, std::string detail) {
   events_.push_back({.kind = kind,
                      .item = item.row.id,
+                     .transfer = transfer_of(item),
                      .peer = item.row.destination,
                      .name = item.row.name,
                      .octets = item.row.size,

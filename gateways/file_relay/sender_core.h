@@ -218,6 +218,7 @@ class SenderCore {
   Item* match(const Acknowledgement& acknowledgement);
   void store_failed(const Error& error);
   void store_works();
+  static std::string transfer_of(const Item& item);
   void emit(RelayEvent::Kind kind, const Item& item, std::string detail = {});
   void emit(RelayEvent::Kind kind, Address station, std::string detail);
   gateways::StoreTicket ask(gateways::StoreOperation operation);

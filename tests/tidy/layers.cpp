@@ -84,13 +84,14 @@ const std::vector<Layer> kLayers = {
      "(rcop|bftp|utc_reference|mule|delivery_room|seldom|next_hops|delivery_report|address_table|"
      "p_mul_[a-z_]*|"
      "erasure_code|carrier)\\.(h|cpp))",
-     {"gateway compression", "sis core", "base"},
+     {"gateway compression", "gateway hash", "sis core", "base"},
      {},
      true},
     {"gateway compression", "gateways/acp142/cdt\\.(h|cpp)", {"base"}, {"zlib"}, true},
+    {"gateway hash", "gateways/common/sha256\\.(h|cpp)", {"base"}, {"openssl"}, true},
     {"gateway sqlite",
      "gateways/(common/sqlite_store|acp142/sqlite_mail_store).*",
-     {"gateway shell", "gateway core", "sis core", "posix", "base"},
+     {"gateway shell", "gateway core", "gateway hash", "sis core", "posix", "base"},
      shell_and({"sqlite", "openssl"})},
     {"gateway settings",
      "gateways/.*/(relay|mail)_config\\.h",
@@ -99,8 +100,8 @@ const std::vector<Layer> kLayers = {
     {"gateway main", "gateways/.*/main\\.cpp", {"*"}, shell_and({"asio", "program_options"})},
     {"gateway shell",
      "gateways/.*",
-     {"gateway settings", "gateway sqlite", "gateway core", "sis client", "sis core", "posix",
-      "base"},
+     {"gateway settings", "gateway sqlite", "gateway core", "gateway hash", "sis client",
+      "sis core", "posix", "base"},
      shell_and({"asio", "openssl"})},
 
     {"config",

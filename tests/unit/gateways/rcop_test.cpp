@@ -155,6 +155,32 @@ TEST_F(Reassembly, an_id_that_comes_round_starts_afresh) {
   EXPECT_EQ(reassembler.stats().restarted, 1u);
 }
 
+TEST_F(Reassembly, what_an_earlier_try_left_goes_when_the_file_is_there) {
+  const auto first = segments("f", counting(5000), 0, 7);
+  EXPECT_FALSE(feed(first[0]));
+  EXPECT_FALSE(feed(segments("f", counting(5000), 2, 8)[0]));  // another one
+  EXPECT_FALSE(feed(segments("g", counting(5000), 3, 7)[0]));  // of another make, perhaps
+  complete(segments("f", counting(5000), 1, 7));
+  EXPECT_EQ(reassembler.contexts(), 2u);
+  EXPECT_FALSE(reassembler.poll_dropped());
+}
+
+TEST_F(Reassembly, what_is_given_up_is_told_once_with_its_beginning) {
+  const auto file = segments("f", counting(5000), 0, 1);
+  EXPECT_FALSE(feed(file[0]));
+  EXPECT_FALSE(feed(file[2]));
+  EXPECT_FALSE(feed(segments("g", counting(5000), 0, 2)[1]));  // nothing is known about it
+  now += config.idle_timeout_max;
+  reassembler.on_deadline(now);
+  const auto dropped = reassembler.poll_dropped();
+  ASSERT_TRUE(dropped);
+  EXPECT_EQ(dropped->key.updu_id, 1);
+  EXPECT_EQ(dropped->application_id, kBftpApplication);
+  EXPECT_EQ(dropped->octets, file[0].size() - kRcopHeaderBytes);
+  EXPECT_EQ(dropped->begin.size(), RcopReassembler::kBeginOctetsMax);
+  EXPECT_FALSE(reassembler.poll_dropped());
+}
+
 TEST_F(Reassembly, a_later_segment_with_other_octets_discards_what_was_held) {
   const auto first = segments("f", counting(9000), 0, 1);
   Bytes changed = first[1];

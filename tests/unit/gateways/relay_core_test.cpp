@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <set>
 
 #include "tests/unit/gateways/relay_stations.h"
 #include "tests/unit/gateways/relay_world.h"
@@ -107,6 +108,83 @@ TEST(Relay, a_lost_acknowledgement_costs_a_repeat_but_not_a_second_file) {
     EXPECT_EQ(world.inbox(kRight), (Files{{"f", content_of(5000)}}));
     EXPECT_EQ(world.events(kRight, Kind::repeat_received), 1u);
   }
+}
+
+/// The ids in the lines about files, each once.
+std::set<std::string> transfers_in(const std::vector<RelayEvent>& log) {
+  std::set<std::string> ids;
+  for (const RelayEvent& event : log) {
+    if (!event.name.empty()) ids.insert(event.transfer);
+  }
+  return ids;
+}
+
+TEST(Relay, every_line_about_a_file_has_one_id_at_both_stations) {
+  RelayWorld world(1);
+  world.mute(kRight, true);
+  const auto id = world.send(kLeft, "f", content_of(5000));
+  world.run_for(minutes(2));
+  world.kill(kLeft);
+  world.start(kLeft);
+  world.mute(kRight, false);
+  ASSERT_TRUE(world.run_until_delivered(hours(2)));
+  EXPECT_GE(world.item(kLeft, id).attempts, 2u);
+  EXPECT_EQ(world.events(kRight, Kind::file_received), 1u);
+  EXPECT_GE(world.events(kRight, Kind::repeat_received), 1u);
+  EXPECT_GE(world.events(kRight, Kind::acknowledgement_sent), 1u);
+  const auto sent = transfers_in(world.log(kLeft));
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(transfers_in(world.log(kRight)), sent);
+  EXPECT_TRUE(sent.begin()->starts_with(std::to_string(world.item(kLeft, id).updu_id) + "-"));
+
+  world.send(kLeft, "f", content_of(5000));
+  ASSERT_TRUE(world.run_until_delivered(hours(2)));
+  EXPECT_EQ(transfers_in(world.log(kLeft)).size(), 2u) << "handed over anew";
+  EXPECT_EQ(transfers_in(world.log(kRight)), transfers_in(world.log(kLeft)));
+}
+
+TEST(Relay, a_file_that_cannot_be_stored_has_its_id_in_each_line) {
+  RelayWorld world(1);
+  world.set_inbox_errno(kRight, ENOSPC);
+  world.send(kLeft, "f", content_of(5000));
+  world.run_for(hours(1));
+  EXPECT_GE(world.events(kRight, Kind::store_failed), 1u);
+  EXPECT_GE(world.events(kRight, Kind::attempt_failed) + world.events(kLeft, Kind::attempt_failed),
+            1u);
+  EXPECT_EQ(transfers_in(world.log(kRight)), transfers_in(world.log(kLeft)));
+}
+
+TEST(Relay, a_file_that_is_given_up_before_its_end_is_told_with_its_name_and_the_reason) {
+  RelayWorld world(1);
+  const auto segment = [&](std::uint8_t updu_id, std::uint32_t size) {
+    Bytes begin;
+    encode(BftpHeader{"map.bin", size}, begin);
+    begin.resize(100);
+    Bytes updu;
+    gateways::encode(gateways::RcopHeader{.updu_id = updu_id, .application_id = kBftpApplication},
+                     updu);
+    append(updu, begin);
+    return updu;
+  };
+  world.inject(kRight, segment(7, 1000));
+  world.run_for(hours(2) - seconds(5));
+  EXPECT_EQ(world.events(kRight, Kind::file_incomplete), 0u);
+  world.run_for(seconds(10));
+  ASSERT_EQ(world.events(kRight, Kind::file_incomplete), 1u);
+  world.inject(kRight, segment(8, 1u << 30));
+  ASSERT_EQ(world.events(kRight, Kind::file_incomplete), 2u);
+  world.run_for(hours(3));
+  EXPECT_EQ(world.events(kRight, Kind::file_incomplete), 2u) << "once";
+  std::vector<RelayEvent> told;
+  for (const RelayEvent& event : world.log(kRight)) {
+    if (event.kind == Kind::file_incomplete) told.push_back(event);
+  }
+  EXPECT_EQ(told[0].name, "map.bin");
+  EXPECT_EQ(told[0].transfer, "7");
+  EXPECT_EQ(told[0].octets, 1000u);
+  EXPECT_EQ(told[0].detail, "the rest of it never came; 100 octets had arrived");
+  EXPECT_EQ(told[1].transfer, "8");
+  EXPECT_EQ(told[1].detail, "it is larger than the limit; 100 octets had arrived");
 }
 
 /// Runs until `octets` octets of the file have been confirmed.

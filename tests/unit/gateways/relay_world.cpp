@@ -114,6 +114,7 @@ void RelayWorld::pump(Side side) {
   while (auto action = s.core->poll_action()) {
     if (auto* event = std::get_if<RelayEvent>(&*action)) {
       ++s.events[event->kind];
+      s.log.push_back(std::move(*event));
       continue;
     }
     if (!step(side)) return;

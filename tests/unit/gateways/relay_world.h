@@ -69,6 +69,7 @@ class RelayWorld {
   std::uint64_t events(Side side, file_relay::RelayEvent::Kind kind) {
     return station(side).events[kind];
   }
+  const std::vector<file_relay::RelayEvent>& log(Side side) { return station(side).log; }
   /// Hands a U_PDU to the relay as if it had come over the air.
   void inject(Side to, const Bytes& updu);
   Instant now() const { return now_; }
@@ -96,6 +97,7 @@ class RelayWorld {
     std::uint64_t sent_while_off = 0;
     std::size_t outstanding_peak = 0;
     std::map<file_relay::RelayEvent::Kind, std::uint64_t> events;
+    std::vector<file_relay::RelayEvent> log;
   };
   struct Event {
     Instant at;
