@@ -23,14 +23,20 @@ bool DiskReserve::held() const {
   return octets_of(path_) >= octets_;
 }
 
+bool DiskReserve::has_room() const {
+  const std::size_t name = path_.rfind('/');
+  const std::string folder = name == std::string::npos ? "." : path_.substr(0, name + 1);
+  struct statvfs disk {};
+  if (::statvfs(folder.c_str(), &disk) != 0) return false;
+  const std::uint64_t room = std::uint64_t{disk.f_bavail} * disk.f_frsize;
+  return room + octets_of(path_) >= 2 * octets_;
+}
+
 bool DiskReserve::refill() {
   if (held()) return true;
+  if (!has_room()) return false;
   const posix::Fd file(::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
   if (!file) return false;
-  struct statvfs disk {};
-  const bool known = ::fstatvfs(file.get(), &disk) == 0;
-  const std::uint64_t room = std::uint64_t{disk.f_bavail} * disk.f_frsize;
-  if (!known || room + octets_of(path_) < 2 * octets_) return false;
   if (::posix_fallocate(file.get(), 0, static_cast<off_t>(octets_)) == 0 && held()) return true;
   release();
   return false;

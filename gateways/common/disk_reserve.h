@@ -15,6 +15,8 @@ class DiskReserve {
   DiskReserve(std::string path, std::uint64_t octets) : path_(std::move(path)), octets_(octets) {}
 
   bool held() const;
+  /// True if the disk has twice as much room as the reserve takes.
+  bool has_room() const;
   /// Takes the room again if there is twice as much of it. Returns true if it is held then.
   bool refill();
   /// Gives the room up. Returns false if there was none.

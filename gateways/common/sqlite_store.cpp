@@ -81,7 +81,8 @@ Result<SqliteStore> SqliteStore::open(const Config& config) {
   if (!counter) return counter.error();
   if (auto done = counter->bind(config.first_updu_id).run(); !done) return done.error();
   SqliteStore store(config, std::move(db).value());
-  static_cast<void>(store.reserve_.refill());  // else with the next new file
+  // Without room it is filled with the next list or new file.
+  if (config.fills_reserve) static_cast<void>(store.reserve_.refill());
   return store;
 }
 
@@ -90,7 +91,9 @@ Result<SqliteStore> SqliteStore::open(const Config& config) {
 /// New files, handed over or received, are taken only while the reserve is held: the room that it
 /// gave up is for files that are in the spool.
 Result<void> SqliteStore::check_disk() {
-  if (reserve_.refill()) return {};
+  const bool room =
+      config_.fills_reserve ? reserve_.refill() : reserve_.held() || reserve_.has_room();
+  if (room) return {};
   return Error{ErrorCode::queue_full, "the disk of the spool " + config_.path +
                                           " is full, and no new file is taken until " +
                                           std::to_string(2 * config_.reserve_octets) +
@@ -257,7 +260,7 @@ StoreResult SqliteStore::execute(const StoreRequest& request) {
 }
 
 Result<StoreAnswer> SqliteStore::run(const ListOpen& operation) {
-  static_cast<void>(reserve_.refill());  // a user who hands files over may not be allowed to
+  static_cast<void>(reserve_.refill());
   OpenItems open;
   std::vector<SpoolId> unreadable;
   {
@@ -548,16 +551,18 @@ Result<StoreAnswer> SqliteStore::run(const Purge& operation) {
 }
 
 Result<StoreAnswer> SqliteStore::run(const MoveTimes& operation) {
-  for (const char* sql :
-       {"UPDATE outgoing SET created_utc = created_utc + ?1, next_try_utc = next_try_utc + ?1, "
-        "finished_utc = iif(finished_utc > 0, max(1, finished_utc + ?1), 0)",
-        "UPDATE received SET received_utc = received_utc + ?1"}) {
-    auto rows = db_.prepare(sql);
-    if (!rows) return rows.error();
-    if (auto done = rows->bind(std::int64_t{operation.step.count()}).run(); !done) {
-      return done.error();
-    }
-  }
+  auto transaction = Transaction::begin(db_);
+  if (!transaction) return transaction.error();
+  auto sent = db_.prepare(
+      "UPDATE outgoing SET created_utc = created_utc + ?1, next_try_utc = next_try_utc + ?1, "
+      "finished_utc = iif(finished_utc > 0, max(1, finished_utc + ?1), 0) WHERE id <= ?2");
+  if (!sent) return sent.error();
+  const std::int64_t step = operation.step.count();
+  if (auto done = sent->bind(step).bind(operation.last.value).run(); !done) return done.error();
+  auto received = db_.prepare("UPDATE received SET received_utc = received_utc + ?1");
+  if (!received) return received.error();
+  if (auto done = received->bind(step).run(); !done) return done.error();
+  if (auto done = transaction->commit(); !done) return done.error();
   return StoreAnswer(Saved{});
 }
 

@@ -37,6 +37,7 @@ class SqliteStore {
     std::int64_t keep_finished_s = 30 * 86400;
     std::uint8_t first_updu_id = 0;    // of a new spool: random, or peers take new for old
     std::uint64_t reserve_octets = 0;  // of the disk, for what is in the spool already
+    bool fills_reserve = true;         // false for users who only hand over and look
     const char* vfs = nullptr;         // for tests
     Inbox::StepHook inbox_hook;        // for tests
   };

@@ -100,10 +100,12 @@ struct StoreFile {
 struct Purge {
   UtcSeconds now;
 };
-/// The clock was set by so much: every stored time is moved with it, so that what waits, lives or
-/// is remembered for a time does so for as long as before. Answer: Saved.
+/// The clock was set by so much: stored times are moved with it, so that what waits, lives or is
+/// remembered for a time does so for as long as before. Files younger than `last` have been handed
+/// over by the new clock, and keep theirs. Answer: Saved.
 struct MoveTimes {
   std::chrono::seconds step{};
+  SpoolId last;
 };
 using StoreOperation = std::variant<ListOpen, ReadContent, SaveItem, StoreFile, Purge, MoveTimes>;
 

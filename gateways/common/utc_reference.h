@@ -13,8 +13,8 @@ class UtcReference {
   std::chrono::seconds set(Instant now, UtcSeconds utc) {
     return set(now, utc, now.time_since_epoch());
   }
-  /// The same, if `now` follows a node whose clock has its own pace: the time of day was set if it
-  /// differs from `machine`, the steady clock of this machine.
+  /// Does so for a `now` that follows a node whose clock has its own pace. Steps of the time of day
+  /// are told by `machine`, the steady clock of this machine.
   std::chrono::seconds set(Instant now, UtcSeconds utc, Duration machine) {
     constexpr std::int64_t kStepMinS = 5;
     const auto passed = std::chrono::duration_cast<std::chrono::seconds>(machine - machine_);

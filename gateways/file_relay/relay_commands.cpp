@@ -41,7 +41,8 @@ Result<SqliteStore> open_spool(const RelayConfig& config) {
   if (auto may = gateways::check_spool_writable(config.spool_directory); !may) return may.error();
   std::random_device random;
   auto store_setup = store_config(config, static_cast<std::uint8_t>(random() & 0xFF));
-  store_setup.inbox.clear();  // the relay's own business
+  store_setup.inbox.clear();          // only the service stores received files,
+  store_setup.fills_reserve = false;  // and only its user can give the reserve up
   return SqliteStore::open(store_setup);
 }
 

@@ -22,7 +22,6 @@ constexpr std::size_t kStoreRequestsMax = 64;
 /// The core has at most a spool's page of files and a window of U_PDUs under way, some thousands of
 /// actions. This is far above that, and a loop that never ends reaches it within seconds.
 constexpr std::size_t kStepsMax = 1'000'000;
-constexpr auto kClockEvery = std::chrono::seconds(60);
 
 UtcSeconds utc_now() {
   return posix::to_utc_seconds(posix::utc_now());
@@ -109,7 +108,6 @@ Result<void> RelayService::start() {
   });
 
   set_clock();
-  arm_clock();
   LogLine(log_, LogLevel::info, "relay_started")
       .kv("sis", config_.sis_host)
       .kv("port", unsigned{config_.sis_port})
@@ -135,7 +133,6 @@ void RelayService::stop() {
   watch_timer_.cancel();
   signals_.cancel();
   timer_.cancel();
-  clock_timer_.cancel();
   asker_.reset();
   control_.reset();
   client_->stop();
@@ -167,16 +164,6 @@ void RelayService::on_node_time(std::optional<gateways::NodeTime> node) {
   drain();
 }
 
-void RelayService::arm_clock() {
-  clock_timer_.expires_after(kClockEvery);
-  clock_timer_.async_wait([this](boost::system::error_code error) {
-    if (error) return;
-    set_clock();
-    drain();
-    arm_clock();
-  });
-}
-
 void RelayService::arm_timer() {
   const auto next = core_.next_deadline();
   const auto at = next ? time_.machine_time_of(*next) : std::nullopt;
@@ -185,6 +172,7 @@ void RelayService::arm_timer() {
   timer_.expires_at(started_ + *at);
   timer_.async_wait([this](boost::system::error_code error) {
     if (error) return;
+    set_clock();  // before the spool is listed
     core_.on_deadline(now());
     drain();
   });
@@ -245,6 +233,7 @@ void RelayService::on_store_result(const gateways::StoreResult& result) {
 
 std::string RelayService::answer(std::string_view request) {
   if (request == "wake") {
+    set_clock();
     core_.on_spool_changed(now());
     drain();
     return "ok\n";

@@ -54,7 +54,6 @@ class RelayService {
   void carry_out(gateways::StoreRequest request);
   void carry_out(gateways::SisUnidata updu);
   void arm_timer();
-  void arm_clock();
   void offer_store_requests();
   std::string answer(std::string_view request);
   std::optional<gateways::SisRequestId> take_request(sis::RequestId id);
@@ -64,7 +63,6 @@ class RelayService {
   boost::asio::io_context io_;
   boost::asio::signal_set signals_{io_};
   boost::asio::steady_timer timer_{io_};
-  boost::asio::steady_timer clock_timer_{io_};
   boost::asio::steady_timer watch_timer_{io_};
   std::optional<posix::MainLoopWatch> watch_;  // while it serves
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();

@@ -191,10 +191,15 @@ void SenderCore::add_listed(const gateways::OpenItems& open) {
       item.next_try = std::min(utc_.instant(row.next_try), now_ + config_.retry_delay_max);
       item.station_failed = row.reason != kNoAcknowledgement;
     }
-    item.expires = std::min(utc_.instant(row.created), now_) + config_.lifetime_max;
+    // A file that was handed over while we run is new, whatever a clock that was set meanwhile
+    // says.
+    const bool is_new = listed_before_ && row.attempts == 0;
+    const Instant accepted = is_new ? now_ : std::min(utc_.instant(row.created), now_);
+    item.expires = accepted + config_.lifetime_max;
     stations_.try_emplace(row.destination);
     items_.emplace(row.id, std::move(item));
   }
+  listed_before_ = true;
 }
 
 void SenderCore::set_phase(Item& item, Phase phase) {
@@ -275,8 +280,11 @@ void SenderCore::admit() {
     }
   }
   std::stable_sort(due.begin(), due.end(), [&](const Item* a, const Item* b) {
-    const auto first = priority_of(*a);
-    const auto second = priority_of(*b);
+    const auto urgency = [&](const Item& item) {
+      return std::pair(item.overtaken >= kOvertakenMax, priority_of(item));
+    };
+    const auto first = urgency(*a);
+    const auto second = urgency(*b);
     return first != second ? first > second : a->next_try < b->next_try;
   });
   for (Item* item : due) {
@@ -583,17 +591,19 @@ Duration SenderCore::way_of_acknowledgement(const Item& item) const {
   return std::min(time_on_air(others), kTransmissionMax) + time_on_air(octets);
 }
 
-// The next attempt waits as long as the item is old: 1, 1, 2, 4 … minutes, up to an hour.
+// The next attempt waits as long as the item is old: 1, 1, 2, 4 … minutes, up to an hour. A node
+// that is restarted again and again uses up no attempts: only the lifetime of the file ends that.
 void SenderCore::fail_attempt(Item& item, const std::string& reason, bool retry_at_once) {
   ++stats_.attempts_failed;
   emit(RelayEvent::Kind::attempt_failed, item, reason);
   if (item.expires <= now_) {
     save(item, SpoolState::expired, now_, reason);
-  } else if (item.row.attempts >= config_.attempts_max) {
+  } else if (item.row.attempts >= config_.attempts_max && !retry_at_once) {
     save(item, SpoolState::failed, now_, reason);
   } else {
+    const bool at_once = retry_at_once || item.overtaken >= kOvertakenMax;
     const Duration delay = retry_delay(now_ - (item.expires - config_.lifetime_max));
-    save(item, SpoolState::deferred, retry_at_once ? now_ : now_ + delay, reason);
+    save(item, SpoolState::deferred, at_once ? now_ : now_ + delay, reason);
   }
 }
 
@@ -637,7 +647,7 @@ StoreTicket SenderCore::ask(gateways::StoreOperation operation) {
 
 void SenderCore::on_clock_set(Instant now, std::chrono::seconds step) {
   note(now);
-  clock_tickets_.insert(ask(gateways::MoveTimes{step}));
+  clock_tickets_.insert(ask(gateways::MoveTimes{step, last_listed_}));
 }
 
 bool SenderCore::on_store_result(Instant now, const StoreResult& result) {
@@ -769,9 +779,13 @@ void SenderCore::on_saved(Item& item, const StoreResult& result) {
 
 void SenderCore::note_delivered(const Item& item) {
   for (auto& [id, other] : items_) {
-    if (other.row.destination != item.row.destination || other.phase != Phase::waiting) continue;
+    if (&other == &item || other.row.destination != item.row.destination) continue;
     if (other.row.attempts == 0 || ++other.overtaken < kOvertakenMax) continue;
-    other.next_try = Instant{};  // before all others
+    if (other.phase == Phase::waiting) {
+      other.next_try = Instant{};  // before all others
+    } else if (other.phase == Phase::sending && other.segments_confirmed == other.segments) {
+      other.ack_deadline = now_;  // all the others were acknowledged, so its own is lost
+    }
   }
 }
 

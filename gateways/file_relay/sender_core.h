@@ -237,6 +237,7 @@ class SenderCore {
   std::uint64_t turn_ = 0;
   std::optional<Instant> waiting_deadline_;  // of the waiting items, as of the last admit()
   SpoolId last_listed_;
+  bool listed_before_ = false;  // all that was in the spool at the start is known
   std::optional<gateways::StoreTicket> list_ticket_;
   bool list_again_ = false;
   std::optional<gateways::StoreTicket> purge_ticket_;

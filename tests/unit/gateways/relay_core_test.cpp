@@ -295,6 +295,67 @@ TEST(Relay, a_clock_that_is_put_right_costs_no_file_its_lifetime_over_a_restart)
   }
 }
 
+// Goal:   a file that is handed over between the step of a clock and its discovery is not taken for
+//         an old one, neither now nor after a restart.
+TEST(Relay, a_file_sent_just_after_the_clock_was_set_lives_as_long_as_any_other) {
+  for (const Duration step : {Duration(-std::chrono::days(3)), Duration(std::chrono::days(3))}) {
+    for (const bool listed_before : {false, true}) {
+      SCOPED_TRACE(testing::Message() << to_seconds(step) << listed_before);
+      RelayWorld world(1);
+      world.kill(kRight);
+      world.run_for(minutes(5));
+      world.clock_ahead += step;
+      const auto notice = [&] { world.set_clock(kLeft, {}); };
+      if (!listed_before) notice();
+      const auto id = world.send(kLeft, "f", content_of(10));
+      world.run_for(seconds(10));
+      if (listed_before) notice();
+      EXPECT_EQ(world.events(kLeft, Kind::clock_set), 1u);
+      world.run_for(minutes(10));
+      EXPECT_EQ(world.item(kLeft, id).state, SpoolState::deferred);
+      if (listed_before) continue;
+      world.kill(kLeft);
+      world.start(kLeft);
+      world.start(kRight);
+      EXPECT_TRUE(world.run_until_delivered(hours(3)));
+    }
+  }
+}
+
+TEST(Relay, a_node_that_is_restarted_again_and_again_uses_up_no_attempts) {
+  RelayWorld world(1);
+  world.core_config.sender.attempts_max = 3;
+  world.kill(kLeft);
+  world.start(kLeft);
+  const auto id = world.send(kLeft, "f", content_of(50000));
+  for (int i = 0; i < 10; ++i) {
+    world.run_for(seconds(10));
+    world.lose_connection(kLeft, seconds(5));
+    world.run_for(seconds(10));
+  }
+  EXPECT_GT(world.item(kLeft, id).attempts, 3u);
+  EXPECT_TRUE(world.run_until_delivered(hours(1)));
+}
+
+// Goal:   a file whose acknowledgement was lost is sent again before the receiver has forgotten it,
+//         however fast others arrive, and whatever their priority is.
+TEST(Relay, a_file_whose_acknowledgement_was_lost_is_not_stored_twice_behind_many_others) {
+  for (const std::uint8_t priority : {std::uint8_t{4}, std::uint8_t{9}}) {
+    SCOPED_TRACE(int{priority});
+    RelayWorld world(1, {.per_updu = milliseconds(20)});
+    world.mute(kRight, true);
+    world.send(kLeft, "lost", content_of(10));
+    world.run_for(seconds(1));
+    world.mute(kRight, false);
+    for (int i = 0; i < 300; ++i) {
+      world.send(kLeft, "f" + std::to_string(i), content_of(10), priority);
+    }
+    EXPECT_TRUE(world.run_until_delivered(hours(2)));
+    EXPECT_EQ(world.inbox(kRight).size(), 301u);
+    EXPECT_EQ(world.inbox(kRight).count("lost.1"), 0u);
+  }
+}
+
 TEST(Relay, the_last_allowed_attempt_is_made_and_no_other) {
   RelayWorld world(1);
   world.core_config.sender.attempts_max = 3;

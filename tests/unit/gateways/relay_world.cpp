@@ -198,11 +198,12 @@ void RelayWorld::arrive(Side from, const gateways::SisUnidata& updu, std::uint64
 }
 
 // Hands the file over as another program would: through the spool file, not through the relay.
-gateways::SpoolId RelayWorld::send(Side from, const std::string& name, const Bytes& content) {
+gateways::SpoolId RelayWorld::send(Side from, const std::string& name, const Bytes& content,
+                                   std::optional<std::uint8_t> priority) {
   const Side to = from == kLeft ? kRight : kLeft;
   auto hand_over = gateways::SqliteStore::open(station(from).store_config);
   EXPECT_TRUE(hand_over);
-  const auto id = hand_over->enqueue({station(to).address, name, content, utc()});
+  const auto id = hand_over->enqueue({station(to).address, name, content, utc(), priority});
   EXPECT_TRUE(id) << to_string(id.error());
   station(from).sent.push_back(*id);
   if (station(from).core != nullptr) {

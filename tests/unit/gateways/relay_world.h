@@ -45,7 +45,8 @@ class RelayWorld {
   void kill_at_step(Side side, std::uint64_t step) { station(side).steps_left = step; }
   bool was_killed(Side side) const { return stations_[side].kills > 0; }
 
-  gateways::SpoolId send(Side from, const std::string& name, const Bytes& content);
+  gateways::SpoolId send(Side from, const std::string& name, const Bytes& content,
+                         std::optional<std::uint8_t> priority = std::nullopt);
   gateways::SpoolItem item(Side side, gateways::SpoolId id);
 
   /// Puts the clock forward or back while the relay runs.
