@@ -338,22 +338,25 @@ Result<StoreAnswer> SqliteStore::run(const SaveItem& operation) {
       .bind(operation.attempts)
       .bind(operation.next_try.value)
       .bind_text(operation.reason)
-      .bind(is_final(operation.state) ? operation.now.value : 0)
+      .bind(is_over(operation.state) ? operation.now.value : 0)
       .bind(operation.id.value);
   if (auto done = update->run(); !done) return done.error();
-  if (operation.state == SpoolState::delivered) {
-    auto remove = db_.prepare("DELETE FROM outgoing_content WHERE id = ?");
-    if (!remove) return remove.error();
-    if (auto done = remove->bind(operation.id.value).run(); !done) return done.error();
-  }
-  if (is_final(operation.state)) {
-    auto over = db_.prepare(
-        "UPDATE outgoing_try SET last = (SELECT max(number) FROM outgoing_try) WHERE item = ?");
-    if (!over) return over.error();
-    if (auto done = over->bind(operation.id.value).run(); !done) return done.error();
+  if (is_over(operation.state)) {
+    if (auto ended = end_row(operation.id); !ended) return ended.error();
   }
   if (auto done = transaction->commit(); !done) return done.error();
   return StoreAnswer(saved);
+}
+
+/// Removes what only a file that can still be sent needs.
+Result<void> SqliteStore::end_row(SpoolId id) {
+  auto remove = db_.prepare("DELETE FROM outgoing_content WHERE id = ?");
+  if (!remove) return remove.error();
+  if (auto done = remove->bind(id.value).run(); !done) return done;
+  auto over = db_.prepare(
+      "UPDATE outgoing_try SET last = (SELECT max(number) FROM outgoing_try) WHERE item = ?");
+  if (!over) return over.error();
+  return over->bind(id.value).run();
 }
 
 Result<StoreAnswer> SqliteStore::run(const StoreFile& file) {

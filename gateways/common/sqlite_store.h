@@ -72,6 +72,7 @@ class SqliteStore {
   bool needs_reserve(const Error& error);
   Result<void> check_room(Address destination);
   Result<std::uint8_t> begin_first_attempt(const SaveItem& operation);
+  Result<void> end_row(SpoolId id);
   Result<std::uint8_t> choose_updu_id(std::string_view destination, const Statement& row,
                                       UtcSeconds now);
   Result<std::int64_t> try_since_which_enough_arrived(std::string_view destination);

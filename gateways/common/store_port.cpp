@@ -29,4 +29,9 @@ bool is_final(SpoolState state) {
          state != SpoolState::deferred;
 }
 
+bool is_over(SpoolState state) {
+  return state == SpoolState::delivered || state == SpoolState::failed ||
+         state == SpoolState::expired;
+}
+
 }  // namespace s5066::gateways

@@ -39,6 +39,8 @@ std::string_view to_string(SpoolState state);
 Result<SpoolState> parse_spool_state(std::string_view text);
 /// No attempt will follow without an operator.
 bool is_final(SpoolState state);
+/// No attempt will follow: the file was delivered, or given up. Its row stays for a while.
+bool is_over(SpoolState state);
 
 /// A row of the spool without its content.
 struct SpoolItem {
@@ -75,9 +77,9 @@ struct ReadContent {
   std::uint64_t offset = 0;
   std::size_t octets_max = SIZE_MAX;
 };
-/// Changes a row. Answer: Saved. A delivered row gives up its content. When the first attempt of a
-/// file becomes active, the file gets its U_PDU_ID; `refused` when none is free, because too
-/// many files for the station have been tried and are not over.
+/// Changes a row. Answer: Saved. A row that is over gives up its content. When the first attempt of
+/// a file becomes active, the file gets its U_PDU_ID; `refused` when none is free, because too many
+/// files for the station have been tried and are not over.
 struct SaveItem {
   SpoolId id;
   SpoolState state = SpoolState::deferred;

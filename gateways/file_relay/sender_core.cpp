@@ -204,6 +204,7 @@ void SenderCore::add_listed(const gateways::OpenItems& open) {
 
 void SenderCore::set_phase(Item& item, Phase phase) {
   item.phase = phase;
+  if (phase == Phase::waiting || phase == Phase::finishing) place_freed_ = true;
   if (phase == Phase::waiting) {
     active_.erase(item.row.id);
   } else {
@@ -256,8 +257,16 @@ bool SenderCore::has_place(const Item& item, const Places& places, std::size_t a
          places.taken[large] < 2 * config_.active_max;
 }
 
+// Looks through all files that wait, of which there may be thousands, so it is not done for
+// nothing.
+void SenderCore::admit_if_due() {
+  if (place_freed_ || (waiting_deadline_ && *waiting_deadline_ <= now_)) admit();
+}
+
 void SenderCore::admit() {
+  ++stats_.admissions;
   expire_waiting();
+  place_freed_ = false;
   std::map<Address, Places> places;
   std::size_t active = 0;
   for (const SpoolId id : active_) {
@@ -299,7 +308,27 @@ void SenderCore::admit() {
   }
 }
 
+void SenderCore::forget(Item& item) {
+  const SpoolId id = item.row.id;
+  active_.erase(id);
+  items_.erase(id);
+  place_freed_ = true;
+}
+
 // --- Stations ------------------------------------------------------------------------------------
+
+// A station without files is as good as new once it was not heard for so long that it would be
+// sent little at first, or was silent for so long that a new file would be tried at once.
+void SenderCore::forget_stations() {
+  std::set<Address> with_files;
+  for (const auto& [id, item] : items_) with_files.insert(item.row.destination);
+  std::erase_if(stations_, [&](const auto& entry) {
+    const auto& [address, station] = entry;
+    if (station.outstanding > 0 || with_files.contains(address)) return false;
+    if (station.silent_since) return now_ - station.failed_at >= config_.retry_delay_max;
+    return !station.heard_at || now_ - *station.heard_at >= config_.heard_for;
+  });
+}
 
 bool SenderCore::is_silent(Address station) const {
   const auto at = stations_.find(station);
@@ -377,7 +406,6 @@ void SenderCore::start_attempt(Item& item, Bytes content) {
   item.overtaken = 0;
   ++item.row.attempts;
   save(item, SpoolState::active, now_, item.row.reason);
-  set_phase(item, Phase::starting);
 }
 
 std::uint8_t SenderCore::priority_of(const Item& item) const {
@@ -608,7 +636,7 @@ void SenderCore::fail_attempt(Item& item, const std::string& reason, bool retry_
 }
 
 void SenderCore::save(Item& item, SpoolState state, Instant next_try, const std::string& reason) {
-  set_phase(item, Phase::finishing);
+  set_phase(item, state == SpoolState::active ? Phase::starting : Phase::finishing);
   item.next_try = next_try;
   item.row.reason = reason;
   item.ack_deadline.reset();
@@ -663,10 +691,11 @@ bool SenderCore::on_store_result(Instant now, const StoreResult& result) {
       add_listed(*open);
       store_works();
       if (std::exchange(list_again_, false)) list(now);
+      if (!open->items.empty()) admit();
     } else {
       store_failed(result.answer.error());
     }
-    admit();
+    admit_if_due();
     return true;
   }
   if (result.ticket == purge_ticket_) {
@@ -698,25 +727,20 @@ void SenderCore::on_item_result(Item& item, const StoreResult& result) {
   } else {
     return;  // a piece of an attempt that is over
   }
-  if (gateways::is_final(item.row.state)) {
-    const SpoolId id = item.row.id;
-    active_.erase(id);
-    items_.erase(id);
-  }
-  admit();
+  if (gateways::is_final(item.row.state)) forget(item);
+  admit_if_due();
 }
 
 void SenderCore::on_content(Item& item, const StoreResult& result) {
   if (is_corrupt(item, result)) return;
-  set_phase(item, Phase::waiting);
   if (!result.answer) {
     store_failed(result.answer.error());
     item.next_try = now_ + config_.store_retry;
-    return;
+    return set_phase(item, Phase::waiting);
   }
   store_works();
   if (item.acknowledged) return settle(item);
-  if (!mtu_ || failed_meanwhile(item)) return;
+  if (!mtu_ || failed_meanwhile(item)) return set_phase(item, Phase::waiting);
   const auto* content = std::get_if<gateways::Content>(&*result.answer);
   S5066_ASSERT(content != nullptr);
   start_attempt(item, content->octets);
@@ -813,6 +837,7 @@ void SenderCore::on_deadline(Instant now) {
   if (list_at_ && *list_at_ <= now) list(now);
   if (purge_at_ && *purge_at_ <= now) {
     purge_at_ = now + config_.purge_every;
+    forget_stations();
     if (!purge_ticket_) purge_ticket_ = ask(gateways::Purge{utc_.utc(now)});
   }
   for (const SpoolId id : active_) {
@@ -825,7 +850,7 @@ void SenderCore::on_deadline(Instant now) {
       fail_attempt(item, expiry_reason(item), false);
     }
   }
-  admit();
+  admit_if_due();
 }
 
 // A file of which only the acknowledgement is missing gets the time for that.

@@ -60,7 +60,7 @@ class SenderCore {
     std::uint32_t updu_lifetime_s = 3600;  // on top of the time on the air
     Duration spool_poll = std::chrono::seconds(2);
     Duration store_retry = std::chrono::seconds(10);
-    Duration purge_every = std::chrono::hours(1);
+    Duration purge_every = std::chrono::hours(1);  // and stations without files are forgotten
   };
   struct Acknowledgement {
     Address peer;
@@ -77,6 +77,7 @@ class SenderCore {
     std::uint64_t corrupt = 0;
     std::uint64_t acknowledgements_unmatched = 0;
     std::uint64_t store_errors = 0;
+    std::uint64_t admissions = 0;  // times that all waiting files were looked through
   };
 
   SenderCore(const Config& config, IdSource& ids, const gateways::UtcReference& utc);
@@ -106,6 +107,8 @@ class SenderCore {
   std::optional<Instant> next_deadline() const;
 
   std::size_t outstanding() const { return outstanding_.size(); }
+  /// Stations that have files, or about which more than their address is known.
+  std::size_t stations() const { return stations_.size(); }
   /// Content in memory, of all files under way.
   std::size_t octets_held() const;
   std::vector<TransferStatus> transfers() const;
@@ -175,6 +178,9 @@ class SenderCore {
   void expire_waiting();
   std::string expiry_reason(const Item& item) const;
   void admit();
+  void admit_if_due();
+  void forget(Item& item);
+  void forget_stations();
   void take_place(const Item& item, Places& places) const;
   bool has_place(const Item& item, const Places& places, std::size_t active) const;
   Instant due_at(const Item& item) const;
@@ -230,6 +236,7 @@ class SenderCore {
   std::optional<std::size_t> mtu_;  // while bound
   std::map<SpoolId, Item> items_;
   std::set<SpoolId> active_;  // items that are not waiting
+  bool place_freed_ = false;  // since the last admit()
   std::map<Address, Station> stations_;
   std::map<gateways::StoreTicket, SpoolId> tickets_;
   std::map<gateways::SisRequestId, Outstanding> outstanding_;

@@ -40,6 +40,52 @@ TEST(RelayStations, files_to_an_absent_station_do_not_delay_one_to_a_live_statio
   }
 }
 
+TEST(RelayStations, a_station_without_files_is_forgotten_once_nothing_is_known_of_it) {
+  RelayStations world;
+  constexpr unsigned kStations = 20;
+  for (unsigned to = 1; to <= kStations; ++to) world.send(to, "f", 10);
+  world.run_for(minutes(59));
+  EXPECT_EQ(world.core().sender().stations(), kStations);
+  for (unsigned to = 1; to <= kStations; ++to) EXPECT_EQ(world.files_at(to), 1u);
+  world.hear(kLive);
+  world.run_for(minutes(2));
+  EXPECT_EQ(world.core().sender().stations(), 1u) << "one was heard lately";
+  world.run_for(hours(1));
+  EXPECT_EQ(world.core().sender().stations(), 0u);
+  world.send(kLive, "g", 10);
+  world.run_for(minutes(5));
+  EXPECT_EQ(world.files_at(kLive), 2u);
+}
+
+TEST(RelayStations, a_silent_station_is_forgotten_when_its_files_are_over_and_not_before) {
+  RelayStations world;
+  world.set_away(kAway, true);
+  world.send(kAway, "f", 10);
+  world.run_for(hours(23));
+  EXPECT_EQ(world.core().sender().stations(), 1u);
+  EXPECT_EQ(world.core().sender().silent_stations(world.now()).size(), 1u);
+  world.run_for(hours(4));
+  EXPECT_EQ(world.core().sender().stations(), 0u);
+  world.set_away(kAway, false);
+  world.send(kAway, "g", 10);
+  world.run_for(minutes(5));
+  EXPECT_EQ(world.files_at(kAway), 1u);
+}
+
+// Goal:   thousands of files may wait, and the work for one that is on its way does not grow with
+//         their number.
+TEST(RelayStations, neither_pieces_nor_polls_look_through_all_files_that_wait) {
+  RelayStations world;
+  world.send(kLive, "large", 1'000'000);
+  world.run_for(seconds(10));
+  const auto before = world.core().sender().stats().admissions;
+  const auto took = world.time_until_arrival(kLive, "large", hours(3));
+  ASSERT_TRUE(took);
+  EXPECT_GT(*took, minutes(50));
+  world.run_for(minutes(5));
+  EXPECT_LE(world.core().sender().stats().admissions, before + 2) << "after its end";
+}
+
 TEST(RelayStations, many_absent_stations_do_not_delay_a_live_one) {
   RelayStations world;
   for (unsigned away = 10; away < 30; ++away) {

@@ -54,6 +54,13 @@ class SqliteStoreTest : public testing::Test {
     return ask(
         StoreFile{source, SapId{6}, updu_id, name, std::make_shared<const Bytes>(content), now});
   }
+  /// Files of which the content is in the spool.
+  int contents() {
+    auto db = Database::open({.path = config.path});
+    auto count = db->prepare("SELECT count(*) FROM outgoing_content");
+    EXPECT_TRUE(count->step());
+    return static_cast<int>(count->integer(0));
+  }
   Result<void> sql(const char* text) {
     auto db = Database::open({.path = config.path});
     return db ? db->execute(text) : db.error();
@@ -239,6 +246,19 @@ TEST_F(SqliteStoreTest, a_row_passes_through_its_states_and_gives_up_its_content
   EXPECT_TRUE(open_items().empty());
   EXPECT_EQ((*store->find(*id))->state, SpoolState::delivered);
   EXPECT_FALSE(ask(ReadContent{*id}));
+}
+
+TEST_F(SqliteStoreTest, a_file_that_is_over_gives_up_its_content_at_once_and_keeps_its_row) {
+  for (const SpoolState state : {SpoolState::delivered, SpoolState::failed, SpoolState::expired}) {
+    SCOPED_TRACE(to_string(state));
+    const auto id = store->enqueue({kPeer, "a", kHello, kNow});
+    EXPECT_EQ(contents(), 1);
+    ASSERT_TRUE(ask(SaveItem{*id, SpoolState::deferred, 1, kNow, kNow, "no answer"}));
+    EXPECT_EQ(contents(), 1);
+    ASSERT_TRUE(ask(SaveItem{*id, state, 1, kNow, kNow, "reason"}));
+    EXPECT_EQ(contents(), 0);
+    EXPECT_EQ((*store->find(*id))->reason, "reason");
+  }
 }
 
 TEST_F(SqliteStoreTest, damaged_content_is_parked_and_kept) {
