@@ -82,7 +82,7 @@ void ControlSocket::accept() {
   acceptor_.async_accept([this](boost::system::error_code error, stream_protocol::socket socket) {
     if (error == asio::error::operation_aborted) return;
     if (error) {
-      // Such as no descriptor left; at once it would only fail again.
+      // Mostly no descriptor is left, and another try at once would fail, too.
       retry_.expires_after(kAcceptRetry);
       retry_.async_wait([this](boost::system::error_code cancelled) {
         if (!cancelled) accept();

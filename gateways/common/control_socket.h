@@ -47,8 +47,8 @@ class ControlSocket {
   bool bound_ = false;
 };
 
-/// What s5066d's answer to `status` says about the link to a station: "idle", "made" …; empty when
-/// it says nothing.
+/// Returns the state of the link to a station in s5066d's answer to `status`: "idle", "made" …
+/// Empty if the answer does not name the station.
 std::string link_state(std::string_view status_json, std::string_view peer);
 
 }  // namespace s5066::gateways

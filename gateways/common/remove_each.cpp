@@ -11,7 +11,8 @@ constexpr std::size_t kUnreadInARowMax = 64;
 
 }  // namespace
 
-// What was rolled back because of one that is to be kept goes once more, up to that one.
+// A row that cannot be removed rolls back the removals before it in its transaction; those are done
+// again, up to that row.
 Removal remove_each(Database& db, std::span<const std::int64_t> ids,
                     const std::function<Result<void>(std::int64_t id)>& remove) {
   Removal removal;

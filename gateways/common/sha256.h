@@ -1,4 +1,4 @@
-// What stored content is known and checked by.
+// The hash by which stored content is recognised and checked.
 #pragma once
 
 #include "s5066d/base/bytes.h"

@@ -1,4 +1,4 @@
-// What a gateway core sees of the subnet server: values in, values out. A shell joins it to the SIS
+// The subnet server as a gateway core sees it: values in, values out. A shell joins it to the SIS
 // client library; tests join it to a simulated subnetwork.
 #pragma once
 
@@ -40,7 +40,7 @@ struct SisRejected {
   SisRequestId id;
   sis::RejectReason reason = sis::RejectReason::destination_not_responding;
 };
-/// Nobody can say any more what became of it.
+/// The outcome will never be known.
 struct SisUnresolved {
   SisRequestId id;
 };

@@ -1,5 +1,5 @@
-// Who may use a spool: one service at a time, because two on one spool would send everything twice,
-// and only as its owner, because another user's files would be closed to the service.
+// Access to a spool: one service at a time, because two on one spool would send everything twice,
+// and only as its owner, because the service could not write another user's files.
 #pragma once
 
 #include <string>

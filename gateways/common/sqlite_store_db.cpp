@@ -53,7 +53,7 @@ Result<void> migrate(Database& db, const std::string& path) {
 }  // namespace
 
 void Statement::GiveBack::operator()(sqlite3_stmt* statement) const {
-  // What went wrong was said by step().
+  // step() has reported the error already.
   static_cast<void>(sqlite3_reset(statement));
   static_cast<void>(sqlite3_clear_bindings(statement));
   idle->emplace_back(statement);

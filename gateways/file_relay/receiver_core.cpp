@@ -200,7 +200,8 @@ bool ReceiverCore::on_refused(Instant now, SisRequestId id, const std::string& r
   return true;
 }
 
-// What became of those under way is unknown; saying it twice does no harm.
+// The node will not report on acknowledgements under way, so they are sent again. A second
+// acknowledgement does no harm.
 void ReceiverCore::on_lost(Instant) {
   for (Pending& pending : acknowledgements_) pending.request.reset();
 }

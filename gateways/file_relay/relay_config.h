@@ -31,8 +31,8 @@ struct RelayConfig {
   std::uint32_t attempts_max = 32;
   std::uint32_t retry_delay_min_s = 60;
   std::uint32_t retry_delay_max_s = 3600;
-  // From the confirmation of the last segment to the acknowledgement, on top of its way over the
-  // air; then the file is sent again.
+  // Longest wait from the confirmation of the last segment to the acknowledgement, on top of its
+  // time on the air. After that the file is sent again.
   std::uint32_t ack_wait_s = 180;
   std::uint32_t line_rate_bps = 2400;  // a hint, for that way
   std::uint32_t active_max = 4;  // files under way to one station: small, and as many large ones
