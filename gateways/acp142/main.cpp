@@ -39,8 +39,9 @@ constexpr const char* kSynopsis =
     "s5066-acp142 show     --config FILE ID    one message and each of its recipients\n"
     "s5066-acp142 hold     --config FILE ID    keep it until it is released\n"
     "s5066-acp142 release  --config FILE ID\n"
-    "s5066-acp142 requeue  --config FILE ID    try again at once, for as long as it had at first\n"
-    "s5066-acp142 delete   --config FILE ID\n"
+    "s5066-acp142 requeue  --config FILE ID    try again at once, for as long as it had at first;\n"
+    "                                          also retry\n"
+    "s5066-acp142 delete   --config FILE ID    forget it without a report; also cancel\n"
     "s5066-acp142 stations --config FILE       name, address, state, failures, messages, reason,\n"
     "                                          whether it answers, when it was heard, and what "
     "waits\n"
@@ -116,6 +117,12 @@ std::optional<std::string> queue_request(const acp142::MailConfig& config,
   return std::nullopt;
 }
 
+/// The file relay's names for the same commands.
+std::string same_command(const std::string& command) {
+  if (command == "retry") return "requeue";
+  return command == "cancel" ? "delete" : command;
+}
+
 /// A station is asked for by its number, however long its name is.
 std::optional<std::string> request_of(const acp142::MailConfig& config, const std::string& command,
                                       const std::vector<std::string>& words,
@@ -179,7 +186,7 @@ int run(int argc, char** argv) {
   if (!loaded.value) return posix::kExitUsage;
   posix::LogWriter writer(loaded.value->log_level);
   posix::LogLimiter log(writer, LogLevel::warning);  // what is said of each message stays whole
-  const std::string command = given["command"].as<std::string>();
+  const std::string command = same_command(given["command"].as<std::string>());
   if (command == "run" || command == "check") {
     for (const auto& warning : loaded.warnings) std::cerr << to_string(warning) << "\n";
   }

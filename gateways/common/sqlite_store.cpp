@@ -63,6 +63,29 @@ Result<SpoolItem> read_item(const Statement& row) {
   return item;
 }
 
+/// Returns true if an operator may change a file in this state in this way.
+bool allows(SpoolState state, SpoolChange change) {
+  const bool waits = !is_final(state);
+  const bool held = state == SpoolState::held;
+  const bool corrupt = state == SpoolState::corrupt;
+  switch (change) {
+    case SpoolChange::hold:
+      return waits;
+    case SpoolChange::release:
+      return held;
+    default:
+      return waits || held || corrupt;
+  }
+}
+
+Error not_allowed(SpoolState state) {
+  std::string why = "the file is " + std::string(to_string(state));
+  if (is_over(state) && state != SpoolState::delivered) {
+    why += " and its content is no longer in the spool; send it again";
+  }
+  return {ErrorCode::refused, why};
+}
+
 }  // namespace
 
 SqliteStore::SqliteStore(const Config& config, Database db)
@@ -528,8 +551,8 @@ Result<void> SqliteStore::recover() {
   return {};
 }
 
-// By indexes that hold all that is asked for, so that a row that the disk does not give back keeps
-// no other. What goes is for the row itself to say: an index may be wrong.
+// Reads the numbers of rows from indexes alone, so that a row that the disk does not give back
+// keeps no other. Each removal checks the row itself, because an index may be wrong.
 Result<StoreAnswer> SqliteStore::run(const Purge& operation) {
   const std::int64_t keep = std::max(config_.keep_finished_s, config_.duplicate_window_s);
   const std::int64_t before = operation.now.value - keep;
@@ -607,7 +630,64 @@ Result<std::optional<SpoolItem>> SqliteStore::find(SpoolId id) {
 }
 
 Result<std::vector<SpoolItem>> SqliteStore::list(std::uint32_t items_max) {
-  return list_items<SpoolItem>(db_, select_items("ORDER BY id DESC LIMIT ?"), items_max, read_item);
+  return list({.over = true}, items_max);
+}
+
+// States and addresses are spelled by us, so they need no quoting.
+Result<std::vector<SpoolItem>> SqliteStore::list(const ListFilter& filter,
+                                                 std::uint32_t items_max) {
+  std::string where = filter.over || filter.state
+                          ? "WHERE true"
+                          : "WHERE state NOT IN ('delivered', 'failed', 'expired')";
+  if (filter.state) where += " AND state = '" + std::string(to_string(*filter.state)) + "'";
+  if (filter.destination) where += " AND destination = '" + to_string(*filter.destination) + "'";
+  return list_items<SpoolItem>(db_, select_items(where + " ORDER BY id DESC LIMIT ?"), items_max,
+                               read_item);
+}
+
+// --- Operators -----------------------------------------------------------------------------------
+
+Result<SpoolItem> SqliteStore::change(SpoolChange change, SpoolId id, UtcSeconds now) {
+  auto item = change_once(change, id, now);
+  if (!item && needs_reserve(item.error())) item = change_once(change, id, now);
+  return item;
+}
+
+// A file that is let go has its whole lifetime again. It keeps its U_PDU_ID and the number of its
+// attempts, so that a receiver that has it recognises the repeat (decision 0001).
+Result<SpoolItem> SqliteStore::change_once(SpoolChange change, SpoolId id, UtcSeconds now) {
+  auto transaction = Transaction::begin(db_);
+  if (!transaction) return transaction.error();
+  auto found = find(id);
+  if (!found) return found.error();
+  if (!*found) return Error{ErrorCode::not_found, "no such file in the spool"};
+  SpoolItem item = **std::move(found);
+  if (!allows(item.state, change)) return not_allowed(item.state);
+  if (change == SpoolChange::hold) {
+    item.state = SpoolState::held;
+  } else if (change == SpoolChange::cancel) {
+    item.state = SpoolState::failed;
+    item.reason = "cancelled by the operator";
+  } else {
+    item.state = item.attempts == 0 ? SpoolState::incoming : SpoolState::deferred;
+    item.created = item.next_try = now;
+  }
+  auto update = db_.prepare(
+      "UPDATE outgoing SET state = ?, created_utc = ?, next_try_utc = ?, reason = ?, "
+      "finished_utc = ? WHERE id = ?");
+  if (!update) return update.error();
+  update->bind_text(to_string(item.state))
+      .bind(item.created.value)
+      .bind(item.next_try.value)
+      .bind_text(item.reason)
+      .bind(is_over(item.state) ? now.value : 0)
+      .bind(id.value);
+  if (auto done = update->run(); !done) return done.error();
+  if (is_over(item.state)) {
+    if (auto ended = end_row(id); !ended) return ended.error();
+  }
+  if (auto done = transaction->commit(); !done) return done.error();
+  return item;
 }
 
 }  // namespace s5066::gateways

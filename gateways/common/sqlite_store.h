@@ -25,6 +25,13 @@ struct NewItem {
   std::optional<std::uint8_t> priority = std::nullopt;  // 0..15
 };
 
+/// The rows that an operator wants to see.
+struct ListFilter {
+  bool over = false;  // those that are over, too
+  std::optional<SpoolState> state = std::nullopt;
+  std::optional<Address> destination = std::nullopt;
+};
+
 class SqliteStore {
  public:
   struct Config {
@@ -61,6 +68,10 @@ class SqliteStore {
   Result<std::optional<SpoolItem>> find(SpoolId id);
   /// The youngest rows, youngest first.
   Result<std::vector<SpoolItem>> list(std::uint32_t items_max);
+  Result<std::vector<SpoolItem>> list(const ListFilter& filter, std::uint32_t items_max);
+  /// Changes a file as an operator wants it and returns the row as it is then. `refused` if the
+  /// state of the file does not allow that. Nothing else may be about to change the row.
+  Result<SpoolItem> change(SpoolChange change, SpoolId id, UtcSeconds now);
   /// Can received files be put into the inbox now?
   Result<void> check_inbox() { return inbox_.check_writable(); }
   bool has_reserve() const { return reserve_.held(); }
@@ -73,6 +84,7 @@ class SqliteStore {
   Result<void> check_room(Address destination);
   Result<std::uint8_t> begin_first_attempt(const SaveItem& operation);
   Result<void> end_row(SpoolId id);
+  Result<SpoolItem> change_once(SpoolChange change, SpoolId id, UtcSeconds now);
   Result<std::uint8_t> choose_updu_id(std::string_view destination, const Statement& row,
                                       UtcSeconds now);
   Result<std::int64_t> try_since_which_enough_arrived(std::string_view destination);

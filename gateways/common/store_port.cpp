@@ -1,6 +1,7 @@
 #include "gateways/common/store_port.h"
 
 #include <array>
+#include <charconv>
 
 #include "s5066d/base/assert.h"
 
@@ -10,7 +11,19 @@ namespace {
 constexpr std::array<std::string_view, static_cast<std::size_t>(SpoolState::count)> kNames = {
     "incoming", "active", "deferred", "delivered", "failed", "expired", "held", "corrupt"};
 
+constexpr std::array<std::string_view, static_cast<std::size_t>(SpoolChange::count)> kChanges = {
+    "hold", "release", "retry", "cancel"};
+
 }  // namespace
+
+std::optional<SpoolId> parse_spool_id(std::string_view text) {
+  constexpr std::size_t kDigitsMax = 18;
+  SpoolId id;
+  if (text.empty() || text.size() > kDigitsMax) return std::nullopt;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id.value);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole && id.value >= 0 ? std::optional(id) : std::nullopt;
+}
 
 std::string_view to_string(SpoolState state) {
   S5066_ASSERT(state < SpoolState::count);
@@ -22,6 +35,18 @@ Result<SpoolState> parse_spool_state(std::string_view text) {
     if (kNames[i] == text) return static_cast<SpoolState>(i);
   }
   return Error{ErrorCode::bad_field, "spool state"};
+}
+
+std::string_view to_string(SpoolChange change) {
+  S5066_ASSERT(change < SpoolChange::count);
+  return kChanges[static_cast<std::size_t>(change)];
+}
+
+Result<SpoolChange> parse_spool_change(std::string_view text) {
+  for (std::size_t i = 0; i < kChanges.size(); ++i) {
+    if (kChanges[i] == text) return static_cast<SpoolChange>(i);
+  }
+  return Error{ErrorCode::bad_field, "change of a file"};
 }
 
 bool is_final(SpoolState state) {

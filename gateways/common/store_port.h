@@ -1,4 +1,4 @@
-// What a gateway core asks of durable storage: values out, values in. One writer thread serves it;
+// Durable storage as a gateway core sees it: values out, values in. One writer thread serves it;
 // a request has exactly one result, and what a result calls saved survives a power cut.
 #pragma once
 
@@ -24,6 +24,9 @@ struct SpoolId {
   friend auto operator<=>(const SpoolId&, const SpoolId&) = default;
 };
 
+/// Empty if the text is not the number of a file: 1 to 18 digits.
+std::optional<SpoolId> parse_spool_id(std::string_view text);
+
 enum class SpoolState : std::uint8_t {
   incoming,   // accepted, never tried
   active,     // an attempt is running, or was when the power went
@@ -41,6 +44,11 @@ Result<SpoolState> parse_spool_state(std::string_view text);
 bool is_final(SpoolState state);
 /// No attempt will follow: the file was delivered, or given up. Its row stays for a while.
 bool is_over(SpoolState state);
+
+/// A change that an operator may ask for. cancel gives a file up for good.
+enum class SpoolChange : std::uint8_t { hold, release, retry, cancel, count };
+std::string_view to_string(SpoolChange change);
+Result<SpoolChange> parse_spool_change(std::string_view text);
 
 /// A row of the spool without its content.
 struct SpoolItem {

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <iostream>
 #include <optional>
@@ -30,6 +31,7 @@ namespace {
 
 constexpr auto kLookEvery = std::chrono::milliseconds(500);
 constexpr auto kControlTimeout = std::chrono::milliseconds(2000);
+constexpr auto kChangeTimeout = std::chrono::seconds(10);
 
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -40,17 +42,15 @@ Result<SqliteStore> open_spool(const RelayConfig& config) {
   if (auto may = gateways::check_may_make_spool(config.spool_directory); !may) return may.error();
   if (auto may = gateways::check_spool_writable(config.spool_directory); !may) return may.error();
   std::random_device random;
-  auto store_setup = store_config(config, static_cast<std::uint8_t>(random() & 0xFF));
-  store_setup.inbox.clear();          // only the service stores received files,
-  store_setup.fills_reserve = false;  // and only its user can give the reserve up
-  return SqliteStore::open(store_setup);
+  return SqliteStore::open(
+      operator_store_config(config, static_cast<std::uint8_t>(random() & 0xFF)));
 }
 
 Result<Bytes> read_whole(const std::string& path, std::size_t octets_max) {
   const auto failed = [&](int code) {
     return Error{ErrorCode::io, path + ": " + std::strerror(code)};
   };
-  // Without waiting for somebody to write into a FIFO.
+  // O_NONBLOCK, because a FIFO would wait for a writer.
   const posix::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file) return failed(errno);
   struct stat status {};
@@ -76,6 +76,47 @@ int complain(LogSink& log, const std::string& what, const Error& error) {
   LogLine(log, LogLevel::error, "send_failed").kv("file", what).kv("reason", to_string(error));
   std::cerr << "s5066-relay: " << escaped(error.detail) << "\n";
   return 1;
+}
+
+int fail(const Error& error) {
+  std::cerr << "s5066-relay: " << escaped(error.detail) << "\n";
+  return 1;
+}
+
+std::string utc_text(UtcSeconds at) {
+  const std::time_t second = at.value;
+  std::tm utc{};
+  char text[sizeof "2026-01-01T00:00:00Z" + 8];  // years may have more digits
+  if (gmtime_r(&second, &utc) == nullptr) return std::to_string(at.value);
+  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc)};
+}
+
+/// Returns what a file waits for; empty for one that is over.
+std::string waits_for(const RelayConfig& config, const SpoolItem& item) {
+  if (item.state == SpoolState::held) return "waits for the operator, who holds it";
+  if (item.state == SpoolState::corrupt) return "waits for the operator: it cannot be read";
+  if (is_final(item.state)) return {};
+  const auto status = posix::ask_control(control_socket_path(config), "status", kControlTimeout);
+  if (!status) return "waits for the relay, which does not run";
+  if (const auto octets = status_value(*status, item.id.value, "octets"); octets >= 0) {
+    return "is on its way: " + std::to_string(status_value(*status, item.id.value, "confirmed")) +
+           " of " + std::to_string(octets) + " octets acknowledged";
+  }
+  if (item.next_try > posix::to_utc_seconds(posix::utc_now())) {
+    return "waits for the next try at " + utc_text(item.next_try);
+  }
+  return "waits for its turn";
+}
+
+/// Changes a file while no relay runs, and keeps one from starting meanwhile.
+Result<void> change_spool(const RelayConfig& config, gateways::SpoolChange change, SpoolId id) {
+  auto store = open_spool(config);
+  if (!store) return store.error();
+  const auto lock = gateways::lock_spool(config.spool_directory, "relay");
+  if (!lock) return lock.error();
+  const auto item = store->change(change, id, posix::to_utc_seconds(posix::utc_now()));
+  if (!item) return item.error();
+  return {};
 }
 
 class ProgressLine {
@@ -128,7 +169,7 @@ int wait_for(SqliteStore& store, gateways::SpoolId id, const RelayConfig& config
     if (!item->has_value()) {
       return complain(log, options.file, {ErrorCode::not_found, "the spool row is gone"});
     }
-    if (is_final((*item)->state)) {
+    if (is_final((*item)->state) && (*item)->state != SpoolState::held) {
       if ((*item)->state == SpoolState::delivered) line.show("delivered");
       return report(**item);
     }
@@ -176,20 +217,72 @@ int send_file(const RelayConfig& config, const SendOptions& options, LogSink& lo
   return wait_for(*store, *id, config, options, log);
 }
 
-int list_spool(const RelayConfig& config, std::uint32_t rows_max) {
+int show_queue(const RelayConfig& config, const gateways::ListFilter& filter) {
   auto store = open_spool(config);
-  const auto items = store ? store->list(rows_max) : store.error();
-  if (!items) {
-    std::cerr << "s5066-relay: " << escaped(items.error().detail) << "\n";
-    return 1;
+  const auto items = store ? store->list(filter, kRowsListed + 1) : store.error();
+  if (!items) return fail(items.error());
+  if (items->empty()) {
+    const bool filtered = filter.state || filter.destination;
+    std::cout << (filtered      ? "no file fits\n"
+                  : filter.over ? "the spool is empty\n"
+                                : "nothing waits; `queue --all` lists what is over\n");
   }
+  std::uint32_t rows = 0;
   for (const SpoolItem& item : *items) {
+    if (++rows > kRowsListed) {
+      std::cout << "there are more than " << kRowsListed << "; ask by state or station\n";
+      break;
+    }
     std::cout << item.id.value << "\t" << to_string(item.state) << "\t"
               << to_string(item.destination) << "\t" << item.size << "\t" << item.attempts << "\t"
               << escaped(item.name) << (item.reason.empty() ? "" : "\t" + escaped(item.reason))
               << "\n";
   }
   return 0;
+}
+
+int show_file(const RelayConfig& config, SpoolId id) {
+  auto store = open_spool(config);
+  const auto found = store ? store->find(id) : store.error();
+  if (!found) return fail(found.error());
+  if (!*found) return fail({ErrorCode::not_found, "no such file in the spool"});
+  const SpoolItem& item = **found;
+  std::cout << "file " << item.id.value << "\nstate " << to_string(item.state) << "\nto "
+            << to_string(item.destination) << "\npriority "
+            << unsigned{item.priority.value_or(config.priority)} << "\noctets " << item.size
+            << "\nattempts " << item.attempts << "\nname " << escaped(item.name) << "\n";
+  if (item.attempts > 0) {
+    std::cout << "transfer " << transfer_id(item.updu_id, item.name, item.sha256) << "\n";
+  }
+  if (!item.reason.empty()) std::cout << "last " << escaped(item.reason) << "\n";
+  if (!is_final(item.state)) {
+    std::cout << "expires " << utc_text({item.created.value + config.lifetime_s}) << "\n";
+  }
+  if (const std::string waits = waits_for(config, item); !waits.empty()) std::cout << waits << "\n";
+  return 0;
+}
+
+int change_file(const RelayConfig& config, gateways::SpoolChange change, SpoolId id) {
+  const std::string request = std::string(to_string(change)) + " " + std::to_string(id.value);
+  // First, because the socket is the owner's alone.
+  if (auto acts = gateways::act_as_spool_owner(config.spool_directory); !acts) {
+    return fail(acts.error());
+  }
+  const auto answer = posix::ask_control(control_socket_path(config), request, kChangeTimeout);
+  if (!answer && answer.error().code == ErrorCode::link_down) {
+    const auto changed = change_spool(config, change, id);
+    if (!changed) return fail(changed.error());
+    std::cout << "ok\n";
+    return 0;
+  }
+  if (!answer) return fail(answer.error());
+  constexpr std::string_view kError = "error: ";
+  if (answer->rfind(kError, 0) != 0) {
+    std::cout << *answer;
+    return 0;
+  }
+  std::cerr << "s5066-relay: " << answer->substr(kError.size());
+  return 1;
 }
 
 std::string progress_text(const std::string& link, std::uint64_t octets, ProgressSample first,

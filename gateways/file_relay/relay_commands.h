@@ -1,11 +1,14 @@
-// What an operator types: hand a file over, wait for it, look at the spool.
+// The commands of an operator: hand a file over, wait for it, look at the spool, change a file in
+// it.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 
+#include "gateways/common/sqlite_store.h"
 #include "gateways/file_relay/relay_config.h"
+#include "gateways/file_relay/relay_types.h"
 #include "s5066d/base/ids.h"
 #include "s5066d/base/log.h"
 
@@ -19,11 +22,16 @@ struct SendOptions {
   bool progress = false;                                // a line about how far it is
 };
 
-/// Both return the exit status: 0 done, 1 not. Problems go to standard error and to the log. Run by
-/// root, both go on as the owner of the spool folder once the file has been read, so that
-/// everything that they leave in the spool is the service's own.
+/// All return the exit status: 0 done, 1 not. Problems go to standard error, those of send_file()
+/// to the log, too. Run by root, all go on as the owner of the spool folder once the file has been
+/// read, so that everything that they leave in the spool is the service's own.
 int send_file(const RelayConfig& config, const SendOptions& options, LogSink& log);
-int list_spool(const RelayConfig& config, std::uint32_t rows_max);
+/// Shows at most kRowsListed rows, the youngest first.
+int show_queue(const RelayConfig& config, const gateways::ListFilter& filter);
+int show_file(const RelayConfig& config, SpoolId id);
+/// Asks the relay if it runs; otherwise the spool is changed here.
+int change_file(const RelayConfig& config, gateways::SpoolChange change, SpoolId id);
+inline constexpr std::uint32_t kRowsListed = 1000;
 
 /// "made_wait 8,192 of 20,493 octets (40 %) 1850 bit/s 53 s left"; rates need two samples.
 struct ProgressSample {

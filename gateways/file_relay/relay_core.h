@@ -38,6 +38,9 @@ class RelayCore {
   void on_sis(Instant now, const gateways::SisEvent& event);
   void on_store_result(Instant now, const gateways::StoreResult& result);
   void on_spool_changed(Instant now) { sender_.on_spool_changed(now); }
+  void on_changed(Instant now, const gateways::SpoolItem& row, bool at_once) {
+    sender_.on_changed(now, row, at_once);
+  }
   void on_deadline(Instant now);
 
   // Actions out. Drain both after every event.

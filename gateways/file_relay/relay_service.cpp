@@ -1,5 +1,6 @@
 #include "gateways/file_relay/relay_service.h"
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <chrono>
 #include <csignal>
@@ -87,6 +88,9 @@ Result<void> RelayService::start() {
   if (!store) return store.error();
   if (auto usable = store->check_inbox(); !usable) return usable;
   if (auto recovered = store->recover(); !recovered) return recovered;
+  auto operator_store = gateways::SqliteStore::open(operator_store_config(config_, 0));
+  if (!operator_store) return operator_store.error();
+  operator_store_.emplace(std::move(operator_store).value());
 
   store_ = std::make_unique<gateways::StoreThread<gateways::SqliteStore>>(
       std::move(store).value(), kStoreRequestsMax,
@@ -205,7 +209,7 @@ void RelayService::on_sis(const sis::Event& event) {
       to_core(gateways::SisRejected{*id, rejected->reason});
     }
   } else if (const auto* unresolved = std::get_if<in::Unresolved>(&event)) {
-    // With the binding all requests end; the core hears of the binding first, because a file that
+    // All requests end with the binding. The core is told of the binding first, because a file that
     // only lost its connection need not wait before it starts again.
     if (!client_->bound()) to_core(gateways::SisLost{});
     if (const auto id = take_request(unresolved->id)) to_core(gateways::SisUnresolved{*id});
@@ -238,7 +242,38 @@ std::string RelayService::answer(std::string_view request) {
     drain();
     return "ok\n";
   }
-  if (request != "status") return "error: known requests are status and wake\n";
+  if (request == "status") return status();
+  const std::size_t space = std::min(request.find(' '), request.size());
+  const auto asked = gateways::parse_spool_change(request.substr(0, space));
+  const auto id = gateways::parse_spool_id(request.substr(std::min(space + 1, request.size())));
+  if (asked && id) return change(*asked, *id);
+  return "error: known requests are status, wake, and hold, release, retry and cancel with the "
+         "number of a file\n";
+}
+
+// The spool has the change before "ok" is said.
+std::string RelayService::change(gateways::SpoolChange change, SpoolId id) {
+  using gateways::SpoolChange;
+  const auto in_hand = core_.sender().in_hand(id);
+  if (in_hand == SenderCore::InHand::busy) {
+    return "error: the relay is just working on the file, ask again\n";
+  }
+  const bool sending = in_hand == SenderCore::InHand::sending;
+  if (sending && change == SpoolChange::retry) return "error: the file is on its way\n";
+  set_clock();
+  const bool reserve = operator_store_->has_reserve();
+  const auto item = operator_store_->change(change, id, utc_now());
+  if (reserve && !operator_store_->has_reserve()) {
+    LogLine(log_, LogLevel::error, "spool_disk_full").kv("by", to_string(change));
+  }
+  if (!item) return "error: " + item.error().detail + "\n";
+  LogLine(log_, LogLevel::info, "file_changed").kv("by", to_string(change)).kv("item", id.value);
+  core_.on_changed(now(), *item, change == SpoolChange::retry);
+  drain();
+  return sending ? "ok, but the other station may have it already\n" : "ok\n";
+}
+
+std::string RelayService::status() {
   std::string text = std::string("relay bound=") + (core_.bound() ? "yes" : "no") + "\n";
   for (const TransferStatus& transfer : core_.transfers()) {
     text += "transfer item=" + std::to_string(transfer.item.value) +

@@ -56,6 +56,8 @@ class RelayService {
   void arm_timer();
   void offer_store_requests();
   std::string answer(std::string_view request);
+  std::string status();
+  std::string change(gateways::SpoolChange change, SpoolId id);
   std::optional<gateways::SisRequestId> take_request(sis::RequestId id);
 
   RelayConfig config_;
@@ -67,7 +69,8 @@ class RelayService {
   std::optional<posix::MainLoopWatch> watch_;  // while it serves
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   gateways::NodeTimeFollower time_{Duration::zero()};
-  std::unique_ptr<gateways::NodeTimeAsker> asker_;  // if the node's control socket is known
+  std::optional<gateways::SqliteStore> operator_store_;  // of this thread, for operators' requests
+  std::unique_ptr<gateways::NodeTimeAsker> asker_;       // if the node's control socket is known
   posix::Fd spool_lock_;
   RelayCore core_;
   StepLimit steps_;

@@ -42,6 +42,14 @@ gateways::SqliteStore::Config store_config(const RelayConfig& config, std::uint8
   return store;
 }
 
+gateways::SqliteStore::Config operator_store_config(const RelayConfig& config,
+                                                    std::uint8_t first_updu_id) {
+  auto store = store_config(config, first_updu_id);
+  store.inbox.clear();
+  store.fills_reserve = false;
+  return store;
+}
+
 sis::Client::Config client_config(const RelayConfig& config) {
   sis::Client::Config client;
   client.host = config.sis_host;

@@ -12,6 +12,9 @@
 namespace s5066::file_relay {
 
 RelayCore::Config core_config(const RelayConfig& config);
+/// For operators: only the service stores received files and fills the reserve.
+gateways::SqliteStore::Config operator_store_config(const RelayConfig& config,
+                                                    std::uint8_t first_updu_id);
 gateways::SqliteStore::Config store_config(const RelayConfig& config, std::uint8_t first_updu_id);
 sis::Client::Config client_config(const RelayConfig& config);
 std::string control_socket_path(const RelayConfig& config);

@@ -16,7 +16,8 @@ namespace s5066::file_relay {
 using gateways::SpoolId;
 using gateways::SpoolState;
 
-/// What a receiver sends when a file is safe, and whether a sender waits for it.
+/// The acknowledgement that a receiver sends when a file is safe. With `none`, no sender waits for
+/// one.
 enum class AckMode : std::uint8_t { none, frap, frap_v2 };
 std::string_view to_string(AckMode mode);
 Result<AckMode> parse_ack_mode(std::string_view text);
@@ -37,7 +38,7 @@ class IdSource {
 /// it. The same file handed over anew has another U_PDU_ID.
 std::string transfer_id(std::uint8_t updu_id, std::string_view name, ByteSpan content_sha256);
 
-/// What the operator may want to read in the log.
+/// An event for the operator's log.
 struct RelayEvent {
   enum class Kind : std::uint8_t {
     bound,

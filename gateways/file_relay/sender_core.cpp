@@ -64,8 +64,8 @@ void SenderCore::on_bound(Instant now, std::size_t mtu) {
   admit();
 }
 
-// Nobody will report on what was under way. Files that had only the acknowledgement to come keep
-// waiting for it; the others start again as soon as there is a subnet.
+// The node will not report on segments under way. Files that had only the acknowledgement to come
+// keep waiting for it; the others start again as soon as there is a subnet.
 void SenderCore::on_lost(Instant now) {
   note(now);
   mtu_.reset();
@@ -180,26 +180,50 @@ void SenderCore::list(Instant now) {
 void SenderCore::add_listed(const gateways::OpenItems& open) {
   for (const auto& row : open.items) {
     last_listed_ = std::max(last_listed_, row.id);
-    Item item;
-    item.row = row;
-    item.listed = now_;
-    item.pdu_octets = encoded_bytes({row.name, row.size}) + row.size;
-    // An attempt that was running when the power went is simply over. Where the clock is or was
-    // wrong by years, nothing waits for longer than one that begins now.
-    item.next_try = now_;
-    if (row.state == SpoolState::deferred) {
-      item.next_try = std::min(utc_.instant(row.next_try), now_ + config_.retry_delay_max);
-      item.station_failed = row.reason != kNoAcknowledgement;
-    }
-    // A file that was handed over while we run is new, whatever a clock that was set meanwhile
-    // says.
-    const bool is_new = listed_before_ && row.attempts == 0;
-    const Instant accepted = is_new ? now_ : std::min(utc_.instant(row.created), now_);
-    item.expires = accepted + config_.lifetime_max;
-    stations_.try_emplace(row.destination);
-    items_.emplace(row.id, std::move(item));
+    add(row);
   }
   listed_before_ = true;
+}
+
+void SenderCore::add(const gateways::SpoolItem& row) {
+  Item item;
+  item.row = row;
+  item.listed = now_;
+  item.pdu_octets = encoded_bytes({row.name, row.size}) + row.size;
+  // An attempt that was running when the power went is simply over. Where the clock is or was wrong
+  // by years, nothing waits for longer than one that begins now.
+  item.next_try = now_;
+  if (row.state == SpoolState::deferred) {
+    item.next_try = std::min(utc_.instant(row.next_try), now_ + config_.retry_delay_max);
+    item.station_failed = row.reason != kNoAcknowledgement;
+  }
+  // A file that was handed over while we run is new, whatever a clock that was set meanwhile says.
+  const bool is_new = listed_before_ && row.attempts == 0;
+  const Instant accepted = is_new ? now_ : std::min(utc_.instant(row.created), now_);
+  item.expires = accepted + config_.lifetime_max;
+  stations_.try_emplace(row.destination);
+  items_.emplace(row.id, std::move(item));
+}
+
+SenderCore::InHand SenderCore::in_hand(SpoolId id) const {
+  const auto at = items_.find(id);
+  if (at == items_.end()) {
+    // The list that is under way may have the file as it is now.
+    return list_ticket_ && id > last_listed_ ? InHand::busy : InHand::no;
+  }
+  if (at->second.phase == Phase::waiting) return InHand::no;
+  return at->second.phase == Phase::sending ? InHand::sending : InHand::busy;
+}
+
+void SenderCore::on_changed(Instant now, const gateways::SpoolItem& row, bool at_once) {
+  note(now);
+  S5066_ASSERT(in_hand(row.id) != InHand::busy);
+  if (const auto at = items_.find(row.id); at != items_.end()) forget(at->second);
+  if (row.id > last_listed_) return list(now);
+  if (!gateways::is_final(row.state)) add(row);
+  const auto station = stations_.find(row.destination);
+  if (at_once && station != stations_.end()) station->second.probe_at = now;
+  admit();
 }
 
 void SenderCore::set_phase(Item& item, Phase phase) {

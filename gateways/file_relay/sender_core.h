@@ -51,10 +51,11 @@ class SenderCore {
     Duration lifetime_max = std::chrono::hours(24);  // from acceptance
     Duration retry_delay_min = std::chrono::seconds(60);
     Duration retry_delay_max = std::chrono::hours(1);
-    // Between two reports of the node on segments. It reports on each, so this only limits what a
-    // mute node can cost; on top of the time on the air.
+    // Longest wait for the node's next report on a segment, on top of the time on the air. The node
+    // reports on each segment, so this only limits what a mute node can cost.
     Duration confirm_wait = std::chrono::seconds(900);
-    // From the last segment's confirmation to the file's acknowledgement, on top of its way here.
+    // Longest wait from the last segment's confirmation to the file's acknowledgement, on top of
+    // the acknowledgement's time on the air.
     Duration ack_wait = std::chrono::seconds(180);
     std::uint32_t line_rate_bps = 2400;    // a hint, for these times
     std::uint32_t updu_lifetime_s = 3600;  // on top of the time on the air
@@ -97,8 +98,19 @@ class SenderCore {
   /// False when the ticket is not one of ours.
   bool on_store_result(Instant now, const gateways::StoreResult& result);
   void on_deadline(Instant now);
+  /// The operator has changed a file that is not `busy`, and the spool has it so. `at_once`: its
+  /// station is tried now even if it is silent.
+  void on_changed(Instant now, const gateways::SpoolItem& row, bool at_once);
   /// The time of day was set by so much. What is in memory goes by `now`; the spool is told.
   void on_clock_set(Instant now, std::chrono::seconds step);
+
+  /// How far an operator may reach into a file.
+  enum class InHand : std::uint8_t {
+    no,
+    sending,  // the node may have some of it
+    busy      // the store is asked about it; soon over
+  };
+  InHand in_hand(SpoolId id) const;
 
   // Actions out. The next U_PDU is asked for only when the subnet takes one.
   std::optional<RelayEvent> poll_event();
@@ -175,6 +187,7 @@ class SenderCore {
   void note(Instant now) { now_ = now; }
   void list(Instant now);
   void add_listed(const gateways::OpenItems& open);
+  void add(const gateways::SpoolItem& row);
   void expire_waiting();
   std::string expiry_reason(const Item& item) const;
   void admit();

@@ -9,6 +9,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <fstream>
+#include <functional>
 #include <thread>
 
 #include "gateways/common/control_socket.h"
@@ -20,6 +21,8 @@
 
 namespace s5066::file_relay {
 namespace {
+
+using gateways::SpoolChange;
 
 class CollectedLog final : public LogSink {
  public:
@@ -51,6 +54,19 @@ class RelayCommands : public testing::Test {
     const int status = send_file(config, {.destination = Address{0x01020304}, .file = file}, log);
     std::string out = testing::internal::GetCapturedStdout();
     return {status, std::move(out), testing::internal::GetCapturedStderr()};
+  }
+  Outcome captured(const std::function<int()>& command) {
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    const int status = command();
+    std::string out = testing::internal::GetCapturedStdout();
+    return {status, std::move(out), testing::internal::GetCapturedStderr()};
+  }
+  Outcome change(SpoolChange change, std::int64_t id) {
+    return captured([&] { return change_file(config, change, SpoolId{id}); });
+  }
+  Outcome queue(const gateways::ListFilter& filter = {}) {
+    return captured([&] { return show_queue(config, filter); });
   }
   std::size_t rows() {
     return gateways::SqliteStore::open(store_config(config, 0))->list(10)->size();
@@ -92,7 +108,7 @@ TEST_F(RelayCommands, a_file_that_cannot_be_taken_is_refused_with_its_reason) {
 TEST_F(RelayCommands, a_name_can_neither_break_the_list_nor_steer_the_terminal) {
   ASSERT_EQ(send(make_file("a\tb\n\x1b[2J\x7f\\x\xc3\xa4", 10)).status, 0);
   testing::internal::CaptureStdout();
-  EXPECT_EQ(list_spool(config, 10), 0);
+  EXPECT_EQ(show_queue(config, {.over = true}), 0);
   EXPECT_EQ(testing::internal::GetCapturedStdout(),
             "1\tincoming\t1.2.3.4\t10\t0\ta\\x09b\\x0a\\x1b[2J\\x7f\\\\x\xc3\xa4\n");
 }
@@ -106,7 +122,7 @@ TEST_F(RelayCommands, a_name_shows_what_is_not_utf8_and_what_turns_text_round) {
                 .status,
             0);
   testing::internal::CaptureStdout();
-  EXPECT_EQ(list_spool(config, 10), 0);
+  EXPECT_EQ(show_queue(config, {.over = true}), 0);
   EXPECT_EQ(testing::internal::GetCapturedStdout(),
             "3\tincoming\t1.2.3.4\t10\t0\ta\\xc2\\x9b2Jb\n"
             "2\tincoming\t1.2.3.4\t10\t0\tfdp.\\xe2\\x80\\xaetxt\n"
@@ -124,8 +140,55 @@ TEST_F(RelayCommands, a_full_disk_is_said_to_the_sender_and_the_list_still_comes
   EXPECT_TRUE(sent.out.empty());
   EXPECT_NE(sent.err.find("the disk of the spool"), std::string::npos) << sent.err;
   testing::internal::CaptureStdout();
-  EXPECT_EQ(list_spool(config, 10), 0);
+  EXPECT_EQ(show_queue(config, {.over = true}), 0);
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "1\tincoming\t1.2.3.4\t10\t0\ta.txt\n");
+}
+
+TEST_F(RelayCommands, a_file_can_be_changed_while_no_relay_runs) {
+  ASSERT_EQ(send(make_file("a.txt", 10)).status, 0);
+  EXPECT_EQ(change(SpoolChange::hold, 1).out, "ok\n");
+  EXPECT_EQ(queue().out, "1\theld\t1.2.3.4\t10\t0\ta.txt\n");
+  const Outcome again = change(SpoolChange::hold, 1);
+  EXPECT_EQ(again.status, 1);
+  EXPECT_EQ(again.err, "s5066-relay: the file is held\n");
+  EXPECT_EQ(change(SpoolChange::release, 1).status, 0);
+  EXPECT_EQ(change(SpoolChange::retry, 1).status, 0);
+  EXPECT_EQ(queue().out, "1\tincoming\t1.2.3.4\t10\t0\ta.txt\n");
+  EXPECT_EQ(change(SpoolChange::cancel, 1).status, 0);
+  EXPECT_EQ(queue().out, "nothing waits; `queue --all` lists what is over\n");
+  EXPECT_EQ(queue({.over = true}).out,
+            "1\tfailed\t1.2.3.4\t10\t0\ta.txt\tcancelled by the operator\n");
+  EXPECT_EQ(queue({.state = SpoolState::held}).out, "no file fits\n");
+  const Outcome late = change(SpoolChange::retry, 1);
+  EXPECT_EQ(late.status, 1);
+  EXPECT_NE(late.err.find("send it again"), std::string::npos) << late.err;
+  EXPECT_EQ(change(SpoolChange::cancel, 2).err, "s5066-relay: no such file in the spool\n");
+}
+
+TEST_F(RelayCommands, a_spool_that_a_relay_is_just_opening_is_not_changed) {
+  ASSERT_EQ(send(make_file("a.txt", 10)).status, 0);
+  const posix::Fd lock(::open((config.spool_directory + "/lock").c_str(), O_RDWR | O_CREAT, 0600));
+  ASSERT_EQ(::flock(lock.get(), LOCK_EX), 0);
+  EXPECT_EQ(change(SpoolChange::hold, 1).status, 1);
+  EXPECT_EQ(queue().out, "1\tincoming\t1.2.3.4\t10\t0\ta.txt\n");
+}
+
+TEST_F(RelayCommands, show_tells_what_a_file_waits_for) {
+  ASSERT_EQ(send(make_file("a\n.txt", 10)).status, 0);
+  const auto show = [&](std::int64_t id) {
+    return captured([&] { return show_file(config, SpoolId{id}); });
+  };
+  const std::string begin =
+      "file 1\nstate incoming\nto 1.2.3.4\npriority 4\noctets 10\nattempts 0\n"
+      "name a\\x0a.txt\nexpires 20";
+  EXPECT_EQ(show(1).out.substr(0, begin.size()), begin);
+  EXPECT_NE(show(1).out.find("\nwaits for the relay, which does not run\n"), std::string::npos);
+  ASSERT_EQ(change(SpoolChange::hold, 1).status, 0);
+  EXPECT_NE(show(1).out.find("\nwaits for the operator, who holds it\n"), std::string::npos);
+  ASSERT_EQ(change(SpoolChange::cancel, 1).status, 0);
+  EXPECT_NE(show(1).out.find("\nlast cancelled by the operator\n"), std::string::npos);
+  EXPECT_EQ(show(1).out.find("expires"), std::string::npos);
+  EXPECT_EQ(show(2).status, 1);
 }
 
 TEST_F(RelayCommands, two_relays_do_not_share_a_spool) {
@@ -160,8 +223,8 @@ TEST_F(RelayCommands, an_empty_spool_is_listed_as_empty_and_that_is_no_error) {
   for (int i = 0; i < 2; ++i) {  // without a database, and with an empty one
     testing::internal::CaptureStdout();
     testing::internal::CaptureStderr();
-    EXPECT_EQ(list_spool(config, 10), 0);
-    EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+    EXPECT_EQ(show_queue(config, {.over = true}), 0);
+    EXPECT_EQ(testing::internal::GetCapturedStdout(), "the spool is empty\n");
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
   }
 }

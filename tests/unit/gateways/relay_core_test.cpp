@@ -19,6 +19,7 @@ using test::RelayWorld;
 using Side = RelayWorld::Side;
 using Kind = RelayEvent::Kind;
 using gateways::decode_rcop;
+using gateways::SpoolChange;
 using Files = std::map<std::string, Bytes>;
 
 constexpr Side kLeft = RelayWorld::kLeft;
@@ -590,6 +591,115 @@ TEST(Relay, a_late_acknowledgement_of_an_earlier_attempt_counts) {
   world.inject(kLeft, frap_updu(0, updu_id));
   world.run_for(minutes(1));
   EXPECT_EQ(world.item(kLeft, id).state, SpoolState::delivered);
+}
+
+TEST(RelayChange, a_held_file_is_not_sent_until_it_is_released) {
+  RelayWorld world(1);
+  world.kill(kRight);
+  const auto id = world.send(kLeft, "f", content_of(10));
+  EXPECT_FALSE(world.change(kLeft, SpoolChange::hold, id)) << "the spool is being listed";
+  world.run_for(minutes(10));
+  EXPECT_FALSE(world.change(kLeft, SpoolChange::release, id)) << "it is not held";
+  ASSERT_TRUE(world.change(kLeft, SpoolChange::hold, id));
+  world.start(kRight);
+  world.run_for(hours(30));
+  world.kill(kLeft);
+  world.start(kLeft);
+  world.run_for(hours(3) + seconds(1));  // between two looks at the spool
+  EXPECT_EQ(world.item(kLeft, id).state, SpoolState::held) << "neither sent nor expired";
+  EXPECT_TRUE(world.inbox(kRight).empty());
+  ASSERT_TRUE(world.change(kLeft, SpoolChange::release, id));
+  EXPECT_TRUE(world.run_until_delivered(minutes(5)));
+  EXPECT_EQ(world.inbox(kRight), (Files{{"f", content_of(10)}}));
+}
+
+TEST(RelayChange, a_file_can_be_held_in_the_middle_and_arrives_once_after_its_release) {
+  RelayWorld world(1);
+  const auto id = world.send(kLeft, "f", content_of(500'000));
+  world.run_for(seconds(20));
+  ASSERT_EQ(world.core(kLeft).transfers().size(), 1u);
+  ASSERT_TRUE(world.change(kLeft, SpoolChange::hold, id));
+  const auto sent = world.updus_sent(kLeft);
+  EXPECT_LT(sent, 100u) << "it was over too soon";
+  world.run_for(seconds(3));
+  EXPECT_GT(world.core(kLeft).sender().outstanding(), 0u) << "the node has no more of it";
+  ASSERT_TRUE(world.change(kLeft, SpoolChange::release, id));
+  world.run_for(minutes(1));
+  ASSERT_TRUE(world.change(kLeft, SpoolChange::hold, id));
+  const auto sent_again = world.updus_sent(kLeft);
+  world.run_for(hours(2));
+  EXPECT_EQ(world.updus_sent(kLeft), sent_again);
+  ASSERT_TRUE(world.change(kLeft, SpoolChange::release, id));
+  EXPECT_TRUE(world.run_until_delivered(hours(2)));
+  EXPECT_EQ(world.item(kLeft, id).attempts, 3u);
+  EXPECT_EQ(world.inbox(kRight), (Files{{"f", content_of(500'000)}}));
+}
+
+TEST(RelayChange, a_file_that_had_arrived_when_it_was_held_is_not_stored_twice) {
+  RelayWorld world(1);
+  world.mute(kRight, true);
+  const auto id = world.send(kLeft, "f", content_of(10));
+  world.run_for(minutes(1));
+  ASSERT_EQ(world.inbox(kRight).size(), 1u);
+  ASSERT_TRUE(world.change(kLeft, SpoolChange::hold, id));
+  world.mute(kRight, false);
+  ASSERT_TRUE(world.change(kLeft, SpoolChange::release, id));
+  EXPECT_TRUE(world.run_until_delivered(hours(1)));
+  EXPECT_EQ(world.inbox(kRight).size(), 1u);
+  EXPECT_EQ(world.events(kRight, Kind::repeat_received), 1u);
+}
+
+TEST(RelayChange, a_cancelled_file_is_not_sent_and_the_others_are) {
+  RelayWorld world(1);
+  world.kill(kRight);
+  std::vector<SpoolId> ids;
+  for (const char* name : {"a", "b", "c"}) ids.push_back(world.send(kLeft, name, content_of(10)));
+  world.run_for(minutes(10));
+  ASSERT_TRUE(world.change(kLeft, SpoolChange::cancel, ids[1]));
+  EXPECT_FALSE(world.change(kLeft, SpoolChange::retry, ids[1])) << "its content is gone";
+  world.start(kRight);
+  world.run_for(hours(5));
+  EXPECT_EQ(world.item(kLeft, ids[1]).state, SpoolState::failed);
+  EXPECT_EQ(world.item(kLeft, ids[1]).reason, "cancelled by the operator");
+  EXPECT_EQ(world.inbox(kRight), (Files{{"a", content_of(10)}, {"c", content_of(10)}}));
+}
+
+TEST(RelayChange, a_retry_does_not_wait_for_a_silent_station) {
+  for (const bool retry : {false, true}) {
+    SCOPED_TRACE(retry);
+    RelayWorld world(1);
+    world.kill(kRight);
+    const auto id = world.send(kLeft, "f", content_of(10));
+    world.run_for(hours(4));
+    const auto attempts = world.item(kLeft, id).attempts;
+    if (retry) {
+      ASSERT_TRUE(world.change(kLeft, SpoolChange::retry, id));
+    }
+    world.run_for(seconds(10));
+    world.start(kRight);
+    world.run_for(seconds(5));
+    if (retry) {
+      ASSERT_TRUE(world.change(kLeft, SpoolChange::retry, id)) << "right behind a failed attempt";
+    }
+    world.run_for(seconds(30));
+    EXPECT_EQ(world.item(kLeft, id).attempts, attempts + (retry ? 2 : 0));
+    EXPECT_EQ(world.inbox(kRight).size(), std::size_t{retry});
+  }
+}
+
+TEST(RelayChange, a_retry_gives_a_file_its_whole_lifetime_again) {
+  RelayWorld world(1);
+  world.core_config.sender.attempts_max = 1000;
+  world.kill(kLeft);
+  world.start(kLeft);
+  world.kill(kRight);
+  const auto id = world.send(kLeft, "f", content_of(10));
+  world.run_for(hours(22));
+  ASSERT_TRUE(world.change(kLeft, SpoolChange::retry, id));
+  world.run_for(hours(23));
+  EXPECT_EQ(world.item(kLeft, id).state, SpoolState::deferred);
+  world.run_for(hours(2));
+  EXPECT_EQ(world.item(kLeft, id).state, SpoolState::expired);
 }
 
 // Goal:   a kill at any step of either relay costs time. It never costs a file and never doubles

@@ -4,8 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
 #include "gateways/common/control_socket.h"
+#include "gateways/file_relay/relay_commands.h"
 #include "gateways/file_relay/relay_setup.h"
+#include "s5066d/posix/socket.h"
 #include "tests/support/patience.h"
 #include "tests/support/sis_server_stand_in.h"
 #include "tests/unit/gateways/temporary_folder.h"
@@ -155,6 +160,50 @@ TEST_F(RelayServiceTest, without_a_node_that_answers_the_clock_of_the_machine_co
   ASSERT_NO_FATAL_FAILURE(refuse(0));
   EXPECT_TRUE(until([&] { return server.sent.size() == 2; })) << log.text;
   EXPECT_FALSE(log.has("clock_source")) << log.text;
+}
+
+TEST_F(RelayServiceTest, a_command_changes_a_file_through_the_relay_that_runs) {
+  using gateways::SpoolChange;
+  const auto id = send();
+  ASSERT_NO_FATAL_FAILURE(start());
+  ASSERT_TRUE(until([&] { return server.sent.size() == 1; })) << log.text;
+  const auto command = [&](SpoolChange change) {
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    std::atomic<bool> done = false;
+    std::thread other([&] {
+      change_file(config, change, id);
+      done = true;
+    });
+    EXPECT_TRUE(until([&] { return done.load(); }));
+    other.join();
+    return testing::internal::GetCapturedStdout() + testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(command(SpoolChange::retry), "s5066-relay: the file is on its way\n");
+  EXPECT_EQ(command(SpoolChange::hold), "ok, but the other station may have it already\n");
+  EXPECT_EQ(state(id), SpoolState::held);
+  EXPECT_TRUE(log.has("file_changed by=hold item=1")) << log.text;
+  EXPECT_EQ(command(SpoolChange::hold), "s5066-relay: the file is held\n");
+  EXPECT_EQ(command(SpoolChange::release), "ok\n");
+  EXPECT_TRUE(until([&] { return server.sent.size() == 2; })) << log.text;
+  EXPECT_EQ(command(SpoolChange::cancel), "ok, but the other station may have it already\n");
+  EXPECT_EQ(state(id), SpoolState::failed);
+}
+
+TEST_F(RelayServiceTest, a_request_that_it_does_not_know_is_answered_with_those_that_it_knows) {
+  ASSERT_NO_FATAL_FAILURE(start());
+  for (const std::string request :
+       {"", "hold", "hold ", "hold x", "hold 1 2", "drop 1", "hold -1"}) {
+    std::string answer;
+    std::atomic<bool> done = false;
+    std::thread other([&] {
+      answer = *posix::ask_control(control_socket_path(config), request, std::chrono::seconds(10));
+      done = true;
+    });
+    EXPECT_TRUE(until([&] { return done.load(); }));
+    other.join();
+    EXPECT_EQ(answer.rfind("error: known requests are ", 0), 0u) << request << ": " << answer;
+  }
 }
 
 }  // namespace

@@ -213,6 +213,19 @@ gateways::SpoolId RelayWorld::send(Side from, const std::string& name, const Byt
   return *id;
 }
 
+bool RelayWorld::change(Side side, gateways::SpoolChange change, gateways::SpoolId id) {
+  Station& s = station(side);
+  auto operators = gateways::SqliteStore::open(s.store_config);
+  EXPECT_TRUE(operators);
+  const bool runs = s.core != nullptr;
+  if (runs && s.core->sender().in_hand(id) == file_relay::SenderCore::InHand::busy) return false;
+  const auto row = operators->change(change, id, utc());
+  if (!row || !runs) return row.ok();
+  s.core->on_changed(now_, *row, change == gateways::SpoolChange::retry);
+  pump(side);
+  return true;
+}
+
 gateways::SpoolItem RelayWorld::item(Side side, gateways::SpoolId id) {
   auto look = gateways::SqliteStore::open(station(side).store_config);
   EXPECT_TRUE(look);

@@ -52,6 +52,8 @@ class RelayWorld {
   /// Puts the clock forward or back while the relay runs.
   void set_clock(Side side, Duration step);
   void lose_connection(Side side, Duration outage);
+  /// An operator's change, as the service makes it. False if it was refused.
+  bool change(Side side, gateways::SpoolChange change, gateways::SpoolId id);
   /// Sets the errno of every step of storing into the inbox. With 0 the steps work.
   void set_inbox_errno(Side side, int code) { station(side).inbox_errno = code; }
   /// While muted, everything from here to the other side is lost, and no side is told.

@@ -261,6 +261,86 @@ TEST_F(SqliteStoreTest, a_file_that_is_over_gives_up_its_content_at_once_and_kee
   }
 }
 
+// Goal:   each change is taken in the states that it is for, and leaves the file in the right one.
+TEST_F(SqliteStoreTest, an_operator_may_change_what_is_not_over) {
+  struct Row {
+    SpoolState from;
+    const char* after_each_change[4];  // hold, release, retry, cancel; "" if refused
+  };
+  const Row rows[] = {{SpoolState::active, {"held", "", "deferred", "failed"}},
+                      {SpoolState::deferred, {"held", "", "deferred", "failed"}},
+                      {SpoolState::held, {"", "deferred", "deferred", "failed"}},
+                      {SpoolState::corrupt, {"", "", "deferred", "failed"}},
+                      {SpoolState::delivered, {"", "", "", ""}},
+                      {SpoolState::failed, {"", "", "", ""}},
+                      {SpoolState::expired, {"", "", "", ""}}};
+  for (const Row& row : rows) {
+    for (int i = 0; i < 4; ++i) {
+      const auto change = static_cast<SpoolChange>(i);
+      SCOPED_TRACE(testing::Message() << to_string(row.from) << " " << to_string(change));
+      const auto id = *store->enqueue({kPeer, "a", kHello, kNow});
+      ASSERT_TRUE(ask(SaveItem{id, row.from, 2, {kNow.value + 60}, kNow, "reason"}));
+      const int before = contents();
+      const auto changed = store->change(change, id, {kNow.value + 50});
+      const std::string expected = row.after_each_change[i];
+      EXPECT_EQ(changed.ok(), !expected.empty());
+      const SpoolItem item = **store->find(id);
+      EXPECT_EQ(to_string(item.state), expected.empty() ? to_string(row.from) : expected);
+      EXPECT_EQ(contents(), before - (expected == "failed" ? 1 : 0));
+      EXPECT_EQ(item.attempts, 2u);
+      const bool goes = expected == "deferred";
+      EXPECT_EQ(item.created.value, kNow.value + (goes ? 50 : 0));
+      EXPECT_EQ(item.next_try.value, kNow.value + (goes ? 50 : 60));
+    }
+  }
+  const auto none = store->change(SpoolChange::hold, SpoolId{1000}, kNow);
+  EXPECT_EQ(none.error().code, ErrorCode::not_found);
+}
+
+TEST_F(SqliteStoreTest, a_held_file_is_neither_sent_nor_purged_and_counts_as_waiting) {
+  config.station_items_max = 1;
+  reopen();
+  const auto id = *store->enqueue({kPeer, "a", kHello, kNow});
+  ASSERT_TRUE(store->change(SpoolChange::hold, id, kNow));
+  EXPECT_TRUE(open_items().empty());
+  EXPECT_FALSE(store->enqueue({kPeer, "b", kHello, kNow}));
+  ASSERT_TRUE(ask(Purge{{kNow.value + 10 * config.keep_finished_s}}));
+  ASSERT_TRUE(store->change(SpoolChange::release, id, kNow));
+  ASSERT_EQ(open_items().size(), 1u);
+  EXPECT_EQ(open_items()[0].state, SpoolState::incoming);
+  EXPECT_EQ(std::get<Content>(*ask(ReadContent{id})).octets, kHello);
+}
+
+TEST_F(SqliteStoreTest, the_list_is_narrowed_by_state_and_station) {
+  const Address other{0x01020305};
+  const auto over = *store->enqueue({kPeer, "over", kHello, kNow});
+  const auto held = *store->enqueue({kPeer, "held", kHello, kNow});
+  const auto far = *store->enqueue({other, "far", kHello, kNow});
+  ASSERT_TRUE(ask(SaveItem{.id = over, .state = SpoolState::failed, .now = kNow}));
+  ASSERT_TRUE(store->change(SpoolChange::hold, held, kNow));
+  const auto ids = [&](const ListFilter& filter) {
+    const auto items = store->list(filter, 10);
+    std::vector<SpoolId> found;
+    for (const SpoolItem& item : *items) found.push_back(item.id);
+    return found;
+  };
+  using Ids = std::vector<SpoolId>;
+  EXPECT_EQ(ids({}), (Ids{far, held}));
+  EXPECT_EQ(ids({.over = true}), (Ids{far, held, over}));
+  EXPECT_EQ(ids({.state = SpoolState::failed}), (Ids{over}));
+  EXPECT_EQ(ids({.destination = other}), (Ids{far}));
+  EXPECT_EQ(ids({.state = SpoolState::held, .destination = other}), (Ids{}));
+}
+
+TEST(SpoolId, is_read_from_digits_alone) {
+  EXPECT_EQ(parse_spool_id("17"), SpoolId{17});
+  EXPECT_EQ(parse_spool_id(std::string(18, '9')), SpoolId{999'999'999'999'999'999});
+  for (const std::string text : {"", "-1", "+1", " 1", "1 ", "1x", "x"}) {
+    EXPECT_FALSE(parse_spool_id(text)) << text;
+  }
+  EXPECT_FALSE(parse_spool_id(std::string(19, '1')));
+}
+
 TEST_F(SqliteStoreTest, damaged_content_is_parked_and_kept) {
   const auto id = store->enqueue({kPeer, "a", kHello, kNow});
   ASSERT_TRUE(sql("UPDATE outgoing_content SET content = x'00'"));
