@@ -149,7 +149,12 @@ Result<void> BurstListing::print(const ListedBurst& burst,
   const auto& ended = burst.record.ended();
   const double end = seconds(ended ? ended->ended_sample : input_ended.value_or(0));
   std::string line = config_.json ? json_line(burst, how, end) : text_line(burst, how, end);
-  if (!config_.json && config_.out.empty()) line += shown(burst.octets);
+  if (!config_.json && config_.out.empty()) {
+    line += shown(burst.octets);
+    if (const std::size_t more = burst.record.octets() - burst.octets.size(); more > 0) {
+      line += formatted("  %zu octets more are not shown; --out writes them all\n", more);
+    }
+  }
   std::FILE* const to = config_.out == "-" ? stderr : stdout;
   const bool written = std::fwrite(line.data(), 1, line.size(), to) == line.size();
   if (!written || std::fflush(to) != 0) return posix::errno_error("standard output");

@@ -29,7 +29,9 @@ class BurstCollector {
  public:
   /// Returns a burst when it is over.
   std::optional<ListedBurst> take(const BurstEvent& event);
-  /// Returns the burst that is still going on, if any.
+  /// Returns the burst that is going on, or nullptr.
+  const ListedBurst* open() const { return burst_ ? &*burst_ : nullptr; }
+  /// Returns the burst that is still going on, if any, and forgets it.
   std::optional<ListedBurst> close();
 
  private:

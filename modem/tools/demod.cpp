@@ -2,13 +2,12 @@
 // octets.
 #include <algorithm>
 #include <cstdio>
-#include <deque>
 #include <iostream>
-#include <optional>
 #include <string>
-#include <utility>
+#include <vector>
 
 #include "modem/api/receive_modes.h"
+#include "modem/tools/burst_choice.h"
 #include "modem/tools/burst_listing.h"
 #include "modem/tools/files.h"
 #include "modem/tools/options.h"
@@ -46,14 +45,13 @@ std::vector<std::vector<Mode>> receivers_for(const std::vector<Mode>& modes) {
   return groups;
 }
 
-/// Passes the samples of one file through its receivers. With a single receiver octets and lines
-/// appear at once. With several, the best reading of each burst is printed at the end of the file.
+/// Passes the samples of one file through its receivers.
 class Demodulation {
  public:
   Demodulation(const std::vector<std::vector<Mode>>& groups, BurstListing& listing)
-      : listing_(listing) {
+      : choice_(groups.size(), listing) {
     for (const auto& modes : groups) {
-      readings_.emplace_back(BurstReceiver::Config{.modes = modes});
+      receivers_.emplace_back(BurstReceiver::Config{.modes = modes});
     }
   }
 
@@ -67,92 +65,35 @@ class Demodulation {
       if (!samples || samples->empty()) break;
       if (auto fed = feed(*samples); !fed) return fed;
     }
-    input_ended_ = readings_.front().receiver.stats().samples;
+    choice_.end_input(receivers_.front().stats().samples);
     const std::vector<float> silence(kSampleRate, 0.0F);
     for (unsigned i = 0; i < (busy() ? kSilenceSecondsMax : kSilenceSeconds); ++i) {
       if (auto fed = feed(silence); !fed) return fed;
     }
-    const auto printed = finish();
+    const auto printed = choice_.close();
     return read ? printed : read;
   }
   /// Returns true if there was a burst, whether or not it could be printed.
   bool heard() const { return heard_; }
 
  private:
-  struct Reading {
-    explicit Reading(const BurstReceiver::Config& config) : receiver(config) {}
-    BurstReceiver receiver;
-    BurstCollector collector;
-    std::vector<ListedBurst> bursts;  // used with several receivers
-  };
-
   bool busy() const {
-    return std::any_of(readings_.begin(), readings_.end(),
-                       [](const Reading& reading) { return reading.receiver.busy(); });
+    return std::any_of(receivers_.begin(), receivers_.end(),
+                       [](const BurstReceiver& receiver) { return receiver.busy(); });
   }
   Result<void> feed(std::span<const float> samples) {
-    for (Reading& reading : readings_) {
-      reading.receiver.process(samples);
-      while (const auto event = reading.receiver.poll_event()) {
-        if (auto taken = take(reading, *event); !taken) return taken;
+    for (std::size_t i = 0; i < receivers_.size(); ++i) {
+      receivers_[i].process(samples);
+      while (const auto event = receivers_[i].poll_event()) {
+        heard_ = heard_ || std::holds_alternative<BurstAcquired>(*event);
+        if (auto taken = choice_.take(i, *event); !taken) return taken;
       }
     }
-    return {};
-  }
-  Result<void> take(Reading& reading, const BurstEvent& event) {
-    heard_ = heard_ || std::holds_alternative<BurstAcquired>(event);
-    const auto* received = std::get_if<BurstBytes>(&event);
-    if (received != nullptr && readings_.size() == 1) {
-      if (auto written = listing_.write(received->bytes); !written) return written;
-    }
-    auto over = reading.collector.take(event);
-    if (!over) return {};
-    if (readings_.size() == 1) return listing_.print(*over, input_ended_);
-    reading.bursts.push_back(std::move(*over));
-    return {};
-  }
-  Result<void> finish() {
-    if (readings_.size() == 1) {
-      const auto burst = readings_.front().collector.close();
-      return burst ? listing_.print(*burst, input_ended_) : Result<void>{};
-    }
-    for (const ListedBurst& burst : best_readings()) {
-      if (auto written = listing_.write(burst.octets); !written) return written;
-      if (auto printed = listing_.print(burst, input_ended_); !printed) return printed;
-    }
-    return {};
-  }
-  std::vector<ListedBurst> best_readings() {
-    std::vector<ListedBurst> all;
-    for (Reading& reading : readings_) {
-      if (auto burst = reading.collector.close()) reading.bursts.push_back(std::move(*burst));
-      for (ListedBurst& burst : reading.bursts) {
-        if (!burst.record.is_next()) all.push_back(std::move(burst));
-      }
-    }
-    const auto began = [](const ListedBurst& burst) { return burst.record.acquired().at_sample; };
-    const auto ended = [&](const ListedBurst& burst) {
-      const auto& end = burst.record.ended();
-      return end ? end->ended_sample : *input_ended_;
-    };
-    std::stable_sort(all.begin(), all.end(), [](const ListedBurst& a, const ListedBurst& b) {
-      return a.record.quality() > b.record.quality();
-    });
-    std::vector<ListedBurst> best;
-    for (ListedBurst& burst : all) {
-      const bool overlaps = std::any_of(best.begin(), best.end(), [&](const ListedBurst& other) {
-        return began(burst) <= ended(other) && began(other) <= ended(burst);
-      });
-      if (!overlaps) best.push_back(std::move(burst));
-    }
-    std::sort(best.begin(), best.end(),
-              [&](const ListedBurst& a, const ListedBurst& b) { return began(a) < began(b); });
-    return best;
+    return choice_.advance(receivers_.front().stats().samples);
   }
 
-  BurstListing& listing_;
-  std::deque<Reading> readings_;  // a deque, because a receiver cannot be moved
-  std::optional<std::uint64_t> input_ended_;
+  std::vector<BurstReceiver> receivers_;
+  BurstChoice choice_;
   bool heard_ = false;
 };
 
