@@ -299,6 +299,7 @@ void Worker::move_key() {
   if (wanted) {
     keyed_ = true;
     unkey_again_at_ = {};
+    if (unkeying_since_) unconfirmed_before_ += config_.monotonic() - *unkeying_since_;
     unkeying_since_.reset();
     moved = key_.key(lockstep_ ? std::nullopt : std::optional(limit));
   } else {
@@ -314,7 +315,8 @@ void Worker::move_key() {
 /// Returns true while a transmitter that was told to unkey may still report key-down.
 bool Worker::is_within_grace(const Error& error) const {
   if (!unkeying_since_ || error.code != ErrorCode::refused || lockstep_) return false;
-  return config_.monotonic() - *unkeying_since_ < config_.unkey_grace;
+  const Duration in_gap = config_.monotonic() - *unkeying_since_;
+  return in_gap < config_.unkey_grace && unconfirmed_before_ + in_gap < config_.unkey_grace_of_gaps;
 }
 
 /// A failed unkeying is tried again at the next block. When the attempt took longer than a block,
@@ -326,6 +328,7 @@ Result<void> Worker::unkey() {
   if (unkeyed) {
     keyed_ = key_failing_ = trip_told_ = false;
     unkeying_since_.reset();
+    unconfirmed_before_ = {};
     radio_->on_unkeyed();
     return unkeyed;
   }

@@ -53,6 +53,9 @@ class Worker final : public Modem {
     /// A transmitter that still reports key-down is a fault this long after it was unkeyed, because
     /// some radios report it more than 0.5 s late.
     Duration unkey_grace = std::chrono::seconds(1);
+    /// It is a fault as well when it reports receive in no gap between bursts, and these gaps add
+    /// up to this.
+    Duration unkey_grace_of_gaps = std::chrono::seconds(5);
     Duration ptt_lead{};                              // from key-down to the first sample
     Duration ptt_tail{};                              // from the last sample to key-up
     std::vector<Mode> receive_modes;                  // when empty, all modes
@@ -181,6 +184,7 @@ class Worker final : public Modem {
   std::optional<Duration> key_missing_since_;
   Duration unkey_again_at_{};               // the earliest time of the next attempt
   std::optional<Duration> unkeying_since_;  // the unkeying has been sent and not confirmed yet
+  Duration unconfirmed_before_{};           // sum of the gaps since the last confirmed unkeying
   bool trip_told_ = false;
   bool key_failing_ = false;
   // The CarrierUp was lost, so the other events of that carrier are dropped too.

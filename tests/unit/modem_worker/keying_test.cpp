@@ -297,6 +297,36 @@ TEST(Worker, a_burst_that_follows_while_the_radio_still_reports_transmit_is_keye
   EXPECT_FALSE(key->down);
 }
 
+/// Runs bursts with gaps of this many blocks of 20 ms, in none of which the radio reports receive.
+/// Returns the number of gaps up to the one with the fault; 0 if 20 gaps have none.
+int gaps_up_to_the_fault(int blocks) {
+  auto key = std::make_shared<KeyScript>();
+  key->failure = ErrorCode::refused;
+  key->only_unkeying_fails = true;
+  std::atomic<int> finished{0}, failed{0};
+  Station station(std::make_unique<FakePtt>(key), [&](Station&, const Event& event) {
+    if (std::holds_alternative<TransmitFinished>(event)) {
+      ++finished;
+      key->failures = 100'000;
+    }
+    const auto* fault = std::get_if<Fault>(&event);
+    if (fault != nullptr && fault->kind == FaultKind::ptt_failed) ++failed;
+  });
+  EXPECT_TRUE(station.worker->start().ok());
+  for (int gap = 1; gap <= 20; ++gap) {
+    EXPECT_TRUE(station.send(static_cast<std::uint64_t>(gap)).ok());
+    while (finished < gap) station.block();
+    for (int n = 0; n < blocks; ++n) station.block();
+    if (failed > 0) return gap;
+  }
+  return 0;
+}
+
+TEST(Worker, a_radio_that_reports_receive_in_no_gap_is_a_fault_when_the_gaps_add_up_to_5_seconds) {
+  EXPECT_EQ(gaps_up_to_the_fault(40), 7);
+  EXPECT_EQ(gaps_up_to_the_fault(5), 0);
+}
+
 // --- Late bursts and late samples ---
 
 TEST(Worker, a_burst_told_of_long_ago_is_refused_by_the_clock_that_the_node_goes_by) {
