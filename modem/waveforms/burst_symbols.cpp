@@ -26,7 +26,8 @@ std::vector<dsp::Complex> make_symbols(const Mode& mode, ByteSpan bytes,
                                        const Ms110dChoice& choice) {
   switch (mode.waveform) {
     case Waveform::ms110a:
-      return points_of(ms110a::symbols(ms110a::parameters(mode), bytes), ms110a::points());
+      return points_of(ms110a::symbols(ms110a::parameters(mode), bytes),
+                       framed::constellation_of_phases());
     case Waveform::stanag4539:
       return points_of(stanag4539::symbols(mode, bytes),
                        stanag4539::points(stanag4539::parameters(mode)));

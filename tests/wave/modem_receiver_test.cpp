@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "modem/api/airtime.h"
+#include "modem/waveforms/framed/constellation.h"
 #include "modem/waveforms/ms110a/parameters.h"
 #include "modem/waveforms/ms110a/symbols.h"
 #include "tests/wave/modem_rig.h"
@@ -267,7 +268,7 @@ std::vector<float> announcing(std::uint8_t d1, std::uint8_t d2) {
       const double angle =
           2 * std::numbers::pi * 1800 * static_cast<double>(samples.size()) / kSampleRate;
       const auto turn = std::complex<float>(std::polar(0.3, angle));
-      samples.push_back((ms110a::point(tribit) * turn).real());
+      samples.push_back((framed::phase(tribit) * turn).real());
     }
   }
   samples.resize(samples.size() + kSampleRate, 0.0F);

@@ -7,6 +7,7 @@
 
 #include "modem/api/airtime.h"
 #include "modem/dsp/course.h"
+#include "modem/dsp/tap_memory.h"
 #include "modem/waveforms/reception.h"
 #include "s5066d/base/assert.h"
 
@@ -44,11 +45,8 @@ constexpr float kSmoothedShare = 0.3F;
 /// of one frame that were received at 25 dB through two paths that fade at 1 Hz, 2 % have less.
 constexpr double kFitMin = 0.5;
 
-// Returns the correlation of a tap over a time. It is first-order and equal to that of the Gaussian
-// spectrum where that is 0.9.
-float memory_over(std::size_t symbols, double doppler_hz) {
-  const double seconds = static_cast<double>(symbols) / static_cast<double>(kSymbolRate);
-  return static_cast<float>(std::pow(0.9, seconds * doppler_hz / 0.146));
+float tap_memory(std::size_t symbols, double doppler_hz) {
+  return dsp::tap_memory(static_cast<double>(symbols) / kSymbolRate, doppler_hz);
 }
 
 std::size_t longest_run(const Layout& layout) {
@@ -263,7 +261,7 @@ dsp::ChannelTracker BlockReceiver::follow(std::size_t from_step, std::size_t to_
   double uncertainty = 0;
   std::size_t judged = 0;
   for (std::size_t s = from_step; s < to_step; ++s) {
-    tracker.predict(memory_over(steps_[s].count, doppler_.doppler_hz()));
+    tracker.predict(tap_memory(steps_[s].count, doppler_.doppler_hz()));
     for (std::size_t row = steps_[s].first; row < steps_[s].first + steps_[s].count; ++row) {
       const std::size_t at = slot(static_cast<std::ptrdiff_t>(row));
       const auto symbols = std::span<const Complex>(symbols_).subspan(at, taps);
@@ -286,7 +284,7 @@ dsp::ChannelTracker BlockReceiver::follow(std::size_t from_step, std::size_t to_
   for (std::size_t s = to_step; s-- > from_step;) {
     if (s + 1 < to_step) {
       tracked_[s].smooth(response_of(s + 1),
-                         memory_over(steps_[s + 1].count, doppler_.doppler_hz()));
+                         tap_memory(steps_[s + 1].count, doppler_.doppler_hz()));
     }
     tracked_[s].response(response_of(s));
   }
@@ -509,7 +507,7 @@ float BlockReceiver::finish() {
   // quality. The first probe of each frame counts, because behind the last data of STANAG 4285 the
   // last one is not sent. A fit f between prediction and reception is a share f^2 of signal.
   const double fit = std::max(fit_sum_ / frames_, 0.0);
-  const double borne_out = fit < kFitMin ? fit * fit : 1;
+  const double support = fit < kFitMin ? fit * fit : 1;
   // Bits without a code are as certain as the noise is small. The noise that is assumed lags behind
   // when another station begins. Known symbols, predicted before this frame's decisions could fit
   // the channel to them, show by which factor it is larger.
@@ -518,8 +516,8 @@ float BlockReceiver::finish() {
   // Another station makes soft bits more certain than they should be. The passes then agree on a
   // word that neither station has sent: the decoder is sure of it, but it hardly fits better than
   // others would.
-  const float signal = static_cast<float>(std::min(quality_sum_ / frames_, borne_out));
-  return soft_quality(std::min(signal, code_->borne_out()), wrong);
+  const float signal = static_cast<float>(std::min(quality_sum_ / frames_, support));
+  return soft_quality(std::min(signal, code_->support()), wrong);
 }
 
 // Decides the symbols by all information: the last equalisation and the result of the code.

@@ -105,7 +105,7 @@ float TailBitingCode::decode(std::span<const float> llr, std::span<float> extrin
   return expected_errors_;
 }
 
-float TailBitingCode::borne_out() const {
+float TailBitingCode::support() const {
   return std::clamp(kQualityOfSurplus * (surplus() - kSurplusOfChance), 0.0F, 1.0F);
 }
 

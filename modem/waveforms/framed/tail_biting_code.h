@@ -48,7 +48,7 @@ class BlockCode {
   virtual float error_share() const = 0;
   /// Returns the highest quality that these bits may have, by how well the soft bits support them.
   /// It is 1 if that is not measured.
-  virtual float borne_out() const = 0;
+  virtual float support() const = 0;
 };
 
 class TailBitingCode final : public BlockCode {
@@ -63,7 +63,7 @@ class TailBitingCode final : public BlockCode {
   float error_share() const override {
     return expected_errors_ / static_cast<float>(config_.user_bits);
   }
-  float borne_out() const override;
+  float support() const override;
   /// Returns dsp::surplus(), or 1 without a code.
   float surplus() const;
 

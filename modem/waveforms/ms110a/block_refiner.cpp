@@ -1,9 +1,11 @@
 #include "modem/waveforms/ms110a/block_refiner.h"
+#include "modem/waveforms/framed/constellation.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "modem/dsp/course.h"
+#include "modem/dsp/tap_memory.h"
 #include "s5066d/base/assert.h"
 
 namespace s5066::modem::ms110a {
@@ -25,12 +27,6 @@ constexpr float kPriorVarianceMin = 2e-3F;
 /// Lower limit of the expected Doppler spread; with less, the filter could not track a change of
 /// the channel.
 constexpr double kDopplerMinHz = 0.3;
-
-// Returns the correlation of a tap over a time: a first-order model that matches the Gaussian
-// spectrum at the correlation 0.9.
-float memory_over(double seconds, double doppler_hz) {
-  return static_cast<float>(std::pow(0.9, seconds * doppler_hz / 0.146));
-}
 
 }  // namespace
 
@@ -81,7 +77,7 @@ void BlockRefiner::begin(const Start& start) {
     for (unsigned i = 0; i < p_.probe_symbols; ++i) {
       const std::size_t n = std::size_t{frame} * p_.frame_symbols() + p_.data_symbols + i;
       symbols_[slot(n)] =
-          point(static_cast<std::uint8_t>(probe_tribit(p_, in_cycle, i) + scrambler(n)));
+          framed::phase(static_cast<std::uint8_t>(probe_tribit(p_, in_cycle, i) + scrambler(n)));
       variances_[slot(n)] = 0;
     }
   }
@@ -169,7 +165,7 @@ void BlockRefiner::track(Estimates& estimates) {
   const std::size_t steps = this->steps();
   const std::size_t taps = at_start_->taps();
   const float memory =
-      memory_over(static_cast<double>(step_symbols_) / kSymbolRate, estimates.doppler_hz);
+      dsp::tap_memory(static_cast<double>(step_symbols_) / kSymbolRate, estimates.doppler_hz);
   dsp::ChannelTracker tracker = *at_start_;
   if (tracked_.size() != steps) tracked_.assign(steps, tracker);
   responses_.resize(steps * kPhases * taps);

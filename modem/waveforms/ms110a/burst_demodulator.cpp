@@ -1,4 +1,5 @@
 #include "modem/waveforms/ms110a/burst_demodulator.h"
+#include "modem/waveforms/framed/constellation.h"
 
 #include <algorithm>
 #include <array>
@@ -10,6 +11,7 @@
 #include "modem/dsp/least_squares.h"
 #include "modem/dsp/path_motion.h"
 #include "modem/dsp/read_between.h"
+#include "modem/dsp/tap_memory.h"
 #include "modem/dsp/turn_back.h"
 #include "modem/waveforms/framed/doppler_meter.h"
 #include "modem/waveforms/ms110a/symbols.h"
@@ -83,7 +85,7 @@ EndWatch::Config end_config(const Parameters& p) {
 std::array<Complex, kSegmentSymbols> segment_points(const Parameters& p, unsigned count) {
   std::array<Complex, kSegmentSymbols> out;
   const auto tribits = preamble_segment(p.d1, p.d2, count);
-  std::transform(tribits.begin(), tribits.end(), out.begin(), point);
+  std::transform(tribits.begin(), tribits.end(), out.begin(), framed::phase);
   return out;
 }
 
@@ -100,10 +102,8 @@ std::array<Complex, kTrainingSegments * kSegmentSymbols> newest_first_points(con
   return out;
 }
 
-// Returns the correlation of a tap with itself over a time, from its Gaussian Doppler spectrum.
-float memory_over(std::size_t symbols, float doppler_hz) {
-  return static_cast<float>(
-      std::pow(0.9, static_cast<double>(symbols) / kSymbolRate * doppler_hz / 0.146));
+float tap_memory(std::size_t symbols, double doppler_hz) {
+  return dsp::tap_memory(static_cast<double>(symbols) / kSymbolRate, doppler_hz);
 }
 
 }  // namespace
@@ -383,7 +383,7 @@ void BurstDemodulator::train(const SampleHistory& history, unsigned symbols) {
   const double length = step * static_cast<double>(samples.size());
   const double from = static_cast<double>(origin_) - length;
   read(history, from, samples);
-  const float step_memory = memory_over(kTrainingStep, doppler_hz_);
+  const float step_memory = tap_memory(kTrainingStep, doppler_hz_);
   for (unsigned n = 0; n < symbols; ++n) {
     if (n % kTrainingStep == 0) tracker_->predict(step_memory);
     tracker_->update(std::span<const Complex>(newest_first).subspan(symbols - 1 - n, taps), certain,
@@ -410,7 +410,7 @@ BurstDemodulator::Response BurstDemodulator::response() const {
 // over the frame, which the first decisions have made known.
 void BurstDemodulator::receive_frame(const SampleHistory& history) {
   load_frame(history);
-  tracker_->predict(memory_over(frame_symbols_, doppler_hz_));
+  tracker_->predict(tap_memory(frame_symbols_, doppler_hz_));
   judge_probes();
   const Response before = response();
   equalize(before);
@@ -463,7 +463,7 @@ void BurstDemodulator::load_frame(const SampleHistory& history) {
     const unsigned n = p_.data_symbols + i;
     const unsigned scrambler = data_scrambler()[(scrambler_at_ + n) % kDataScramblerPeriod];
     means_[slot(n)] =
-        point(static_cast<std::uint8_t>(probe_tribit(p_, frame_in_cycle_, i) + scrambler));
+        framed::phase(static_cast<std::uint8_t>(probe_tribit(p_, frame_in_cycle_, i) + scrambler));
     variances_[slot(n)] = 0;
   }
 }

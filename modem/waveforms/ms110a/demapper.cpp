@@ -1,4 +1,5 @@
 #include "modem/waveforms/ms110a/demapper.h"
+#include "modem/waveforms/framed/constellation.h"
 
 #include <algorithm>
 #include <array>
@@ -45,7 +46,7 @@ SoftSymbol mix(unsigned bits_per_symbol, std::array<float, kPointsMax>& weight) 
   for (unsigned bits = 0; bits < count; ++bits) {
     weight[bits] = std::exp(weight[bits] - top);
     total += weight[bits];
-    soft.mean += weight[bits] * point(tribit_of_bits(bits_per_symbol, bits));
+    soft.mean += weight[bits] * framed::phase(tribit_of_bits(bits_per_symbol, bits));
   }
   soft.mean /= total;
   soft.variance = std::max(0.0F, 1 - std::norm(soft.mean));
@@ -64,7 +65,7 @@ SoftSymbol demap(unsigned bits_per_symbol, Complex estimate, float variance, std
 SoftSymbol demap_again(std::span<const float> prior, Complex estimate, float variance,
                        std::uint8_t scrambler, std::span<float> llr) {
   const auto bits_per_symbol = static_cast<unsigned>(prior.size());
-  const Complex turn = point(scrambler);
+  const Complex turn = framed::phase(scrambler);
   const Complex z = mul_conj(turn, estimate);
   SoftSymbol soft;
   if (bits_per_symbol == 1) {
@@ -73,7 +74,7 @@ SoftSymbol demap_again(std::span<const float> prior, Complex estimate, float var
   } else {
     auto weight = prior_weights(prior);
     for (unsigned bits = 0; bits < 1U << bits_per_symbol; ++bits) {
-      const Complex s = point(tribit_of_bits(bits_per_symbol, bits));
+      const Complex s = framed::phase(tribit_of_bits(bits_per_symbol, bits));
       weight[bits] += 2 * (s.real() * z.real() + s.imag() * z.imag()) / variance;
     }
     soft = mix(bits_per_symbol, weight);
@@ -99,7 +100,7 @@ SoftSymbol symbol_of(std::span<const float> llr, std::uint8_t scrambler) {
     auto weight = prior_weights(llr);
     soft = mix(static_cast<unsigned>(llr.size()), weight);
   }
-  soft.mean = mul(point(scrambler), soft.mean);
+  soft.mean = mul(framed::phase(scrambler), soft.mean);
   return soft;
 }
 

@@ -1,4 +1,5 @@
 #include "modem/waveforms/ms110a/listener.h"
+#include "modem/waveforms/framed/constellation.h"
 
 #include "modem/waveforms/ms110a/burst_demodulator.h"
 #include "modem/waveforms/ms110a/walsh_signal.h"
@@ -10,7 +11,7 @@ namespace {
 /// current preamble is confirmed, a weaker candidate may be noise, which near the noise level can
 /// exceed one segment of the signal.
 constexpr float kStrongerBy = 1.5F;
-constexpr float kStrongerThanBorneOutBy = 2;
+constexpr float kStrongerThanConfirmedBy = 2;
 constexpr float kAnewBy = 4;
 /// The threshold is higher because the many sets of patterns fit speech better than the probes do.
 constexpr float kWalshEnough = 15;
@@ -24,7 +25,7 @@ void Listener::restart() {
 
 // True if the candidate is stronger than the preamble that is being decoded.
 bool Listener::is_stronger(const PreambleCandidate& candidate) const {
-  float by = decoder_->borne_out() ? kStrongerThanBorneOutBy : kStrongerBy;
+  float by = decoder_->confirmed() ? kStrongerThanConfirmedBy : kStrongerBy;
   if (decoder_->covers(candidate)) by = kAnewBy;
   return candidate.strength > by * decoder_->strength();
 }
@@ -78,7 +79,7 @@ std::vector<TrafficPattern> Listener::traffic() const {
         TrafficPattern::Part part{.start = first};
         for (unsigned i = 0; i < known; ++i) {
           const unsigned tribit = p.walsh ? walsh_pattern(p, 0, bits)[i % 8] : 0;
-          part.chips.push_back(point(static_cast<std::uint8_t>(
+          part.chips.push_back(framed::phase(static_cast<std::uint8_t>(
               tribit + data_scrambler()[(first + i) % kDataScramblerPeriod])));
         }
         pattern.parts.push_back(std::move(part));

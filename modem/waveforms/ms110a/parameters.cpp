@@ -109,26 +109,6 @@ std::array<std::uint8_t, 3> count_symbols(unsigned count) {
           static_cast<std::uint8_t>(4 + (count & 3))};
 }
 
-namespace {
-constexpr float kDiagonal = 0.70710678F;
-constexpr std::array<std::complex<float>, 8> kPoints = {{{1, 0},
-                                                         {kDiagonal, kDiagonal},
-                                                         {0, 1},
-                                                         {-kDiagonal, kDiagonal},
-                                                         {-1, 0},
-                                                         {-kDiagonal, -kDiagonal},
-                                                         {0, -1},
-                                                         {kDiagonal, -kDiagonal}}};
-}  // namespace
-
-std::complex<float> point(std::uint8_t tribit) {
-  return kPoints[tribit & 7];
-}
-
-std::span<const std::complex<float>> points() {
-  return kPoints;
-}
-
 std::uint8_t tribit_of_bits(unsigned bits_per_symbol, unsigned bits) {
   constexpr std::array<std::uint8_t, 8> kThree = {0, 1, 3, 2, 7, 6, 4, 5};
   constexpr std::array<std::uint8_t, 4> kTwo = {0, 2, 6, 4};

@@ -82,10 +82,6 @@ std::optional<Mode> mode_announced(std::uint8_t d1, std::uint8_t d2);
 /// Returns C1, C2, C3 for a count.
 std::array<std::uint8_t, 3> count_symbols(unsigned count);
 
-/// Returns tribit 0..7 as a point of the unit circle.
-std::complex<float> point(std::uint8_t tribit);
-std::span<const std::complex<float>> points();
-
 /// Returns the tribit of 1, 2 or 3 bits, first bit most significant, by modified Gray decoding
 /// (5.3.2.3.4).
 std::uint8_t tribit_of_bits(unsigned bits_per_symbol, unsigned bits);

@@ -1,4 +1,5 @@
 #include "modem/waveforms/ms110a/preamble_decoder.h"
+#include "modem/waveforms/framed/constellation.h"
 
 #include <algorithm>
 #include <cmath>
@@ -152,7 +153,7 @@ PreambleDecoder::Progress PreambleDecoder::read_segment(const SampleHistory& his
 // treats alike are added up, and sums and differences are formed.
 void PreambleDecoder::correlate(std::size_t symbol, std::array<Correlations, kValues>& out) const {
   std::array<Complex, kTribitsPerChannelSymbol> chips;
-  for (std::size_t c = 0; c < chips.size(); ++c) chips[c] = point(kSyncScrambler[c]);
+  for (std::size_t c = 0; c < chips.size(); ++c) chips[c] = framed::phase(kSyncScrambler[c]);
   for (std::size_t k = 0; k < kDelays; ++k) {
     const Complex* const y = &samples_[symbol * kSymbolSamples + k];
     std::array<Complex, kValues> fold;
@@ -304,7 +305,7 @@ void PreambleDecoder::measure(const SampleHistory& history, float power) {
     const Parameters p = parameters(reading_.mode);
     std::array<Complex, kSegmentSymbols> known;
     const auto tribits = preamble_segment(p.d1, p.d2, count_);
-    std::transform(tribits.begin(), tribits.end(), known.begin(), point);
+    std::transform(tribits.begin(), tribits.end(), known.begin(), framed::phase);
     samples_.resize(kSegmentSamples);
     double offset_hz = offset_hz_;
     dsp::WideResponse response;

@@ -27,17 +27,17 @@ class PreambleDecoder {
   /// Returns the share of the power that belongs to this preamble: in the last segment, or in all
   /// of them if that is more and the preamble is confirmed.
   float strength() const {
-    return borne_out() ? std::max(strength_now_, strength_) : strength_now_;
+    return confirmed() ? std::max(strength_now_, strength_) : strength_now_;
   }
   /// True if several segments were decoded and there is no evidence against a preamble.
-  bool borne_out() const { return segments_read_ >= kSegmentsToBearOut && doubt_ == 0; }
+  bool confirmed() const { return segments_read_ >= kSegmentsToConfirm && doubt_ == 0; }
   /// True if the candidate is a segment of the preamble that is being decoded.
   bool covers(const PreambleCandidate& candidate) const;
   /// Returns the result; call this after Progress::decided.
   const PreambleReading& reading() const { return reading_; }
 
  private:
-  static constexpr unsigned kSegmentsToBearOut = 4;
+  static constexpr unsigned kSegmentsToConfirm = 4;
   static constexpr int kReach = 56;  // reach of paths in half-symbol samples: 11.7 ms either way
   static constexpr std::size_t kDelays = 2 * kReach + 1;
   static constexpr std::size_t kValues = 8;

@@ -1,4 +1,5 @@
 #include "modem/waveforms/ms110a/preamble_search.h"
+#include "modem/waveforms/framed/constellation.h"
 
 #include <algorithm>
 #include <cmath>
@@ -93,7 +94,7 @@ void PreambleSearch::correlate(const SampleHistory& history, std::int64_t from) 
     std::array<Row, kFold> fold_re{};
     std::array<Row, kFold> fold_im{};
     for (std::size_t c = part * kPart; c < (part + 1) * kPart; ++c) {
-      const Complex s = point(kSyncScrambler[c]);
+      const Complex s = framed::phase(kSyncScrambler[c]);
       Row& out_re = fold_re[c % kFold];
       Row& out_im = fold_im[c % kFold];
       for (std::size_t n = 0; n < kHop; ++n) {

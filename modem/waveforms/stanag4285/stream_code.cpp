@@ -94,9 +94,9 @@ void StreamCode::judge(std::span<const float> pairs) {
   const float surplus = dsp::surplus(
       dsp::kGenerators7,
       std::span<const float>(recent_).subspan(2 * kTail, 2 * (word_.size() - kTail)), word_);
-  const float borne_out_before =
-      std::exchange(last_borne_out_, std::clamp(kQualityOfSurplus * surplus, 0.0F, 1.0F));
-  borne_out_ = std::min(borne_out_before, last_borne_out_);
+  const float support_before =
+      std::exchange(last_support_, std::clamp(kQualityOfSurplus * surplus, 0.0F, 1.0F));
+  support_ = std::min(support_before, last_support_);
   const std::size_t done = 2 * (count - kAround);
   recent_.erase(recent_.begin(), recent_.begin() + static_cast<std::ptrdiff_t>(done));
 }

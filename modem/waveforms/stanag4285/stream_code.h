@@ -24,7 +24,7 @@ class StreamCode final : public framed::BlockCode {
   std::span<const std::uint8_t> bits() const override { return bits_; }
   /// Returns the share of these bits, or of the previous ones if that is larger.
   float error_share() const override { return error_share_; }
-  float borne_out() const override { return borne_out_; }
+  float support() const override { return support_; }
 
  private:
   void judge(std::span<const float> pairs);
@@ -46,8 +46,8 @@ class StreamCode final : public framed::BlockCode {
   float last_share_ = 0;  // of the bits of this frame
   float error_share_ = 0;
   std::pmr::vector<std::uint8_t> word_;  // the soft bits should support it
-  float last_borne_out_ = 1;             // of this frame
-  float borne_out_ = 1;
+  float last_support_ = 1;               // of this frame
+  float support_ = 1;
 };
 
 }  // namespace s5066::modem::stanag4285

@@ -21,7 +21,6 @@ using dsp::mul_conj;
 
 constexpr std::int64_t kFrameSamples = 2 * kSetSymbols;
 constexpr std::size_t kWindow = kFrameSamples + 2 * kReach;  // samples of a frame and all delays
-constexpr std::size_t kTapsMax = 40;
 /// At most this many sets at the end of the preamble are used, about as many as the history holds.
 constexpr std::size_t kPreambleSetsMax = 256;
 /// The clocks are compared over a preamble of at least this many sets, in this many parts of it.
@@ -29,17 +28,10 @@ constexpr unsigned kClockSetsMin = 150;
 constexpr unsigned kClockParts = 16;
 /// A preamble may be this many samples longer or shorter because the clocks differ.
 constexpr std::int64_t kClockMargin = 10;
-constexpr float kTapSignificant = 0.03F;  // relative to the strongest tap
-constexpr float kTapNoiseFactor = 4;      // standard deviations of a tap's measured power
 
 constexpr unsigned kPassesMax = 5;
 /// Paths are searched this often in a block, each time with the last result of the decoder.
 constexpr unsigned kSearches = 2;
-/// Neighbouring taps at half-symbol steps receive the same path. This is the weight of each when
-/// only its power is used. When its phase is used, the weight is the part of the band that noise
-/// fills.
-constexpr float kSquareScale = 0.5F;
-
 /// The signal is lost when the evidence against it exceeds that for it by this much, in nats.
 constexpr float kHeardMax = 30;
 constexpr float kHeardStepUp = 0.5F;
@@ -58,10 +50,27 @@ constexpr float kSpeaksAgainst = -0.07F;
 constexpr float kSurplusOfNoise = 0.1F;
 constexpr float kQualityOfSurplus = 5;
 
-/// At least this share of the power without a pattern counts as noise.
-constexpr double kNoiseOfHeardMin = 0.03;
-
 constexpr std::int64_t kSameBurst = 64;
+
+constexpr double kCarrierGain = 0.3;
+/// These are the shares of the measured movement in a block that correct the drift and the
+/// position, and the share of a block's power in that of a tap. A long block has a movement of two
+/// samples when clocks differ by 100 ppm, and the next one cannot wait for more. Without an
+/// interleaver a block has so few sets that a single one says little.
+struct ClockGains {
+  double drift;
+  double moved;
+  float power;
+};
+constexpr ClockGains kLongBlockGains = {.drift = 0.8, .moved = 1.2, .power = 0.1F};
+constexpr ClockGains kShortBlockGains = {.drift = 0.3, .moved = 0.5, .power = 0.1F};
+constexpr ClockGains kFewSetsGains = {.drift = 0.03, .moved = 0.2, .power = 0.01F};
+constexpr std::size_t kLongBlockFrames = 360;
+constexpr std::size_t kFewSets = 20;
+
+std::size_t preamble_sets_used(const Signal& signal) {
+  return std::min<std::size_t>(signal.preamble_sets(), kPreambleSetsMax);
+}
 
 // Correlates with a set that begins at consecutive delays, from the first sample on.
 void correlate(const Set& set, std::span<const Complex> samples, std::span<Complex> out) {
@@ -82,7 +91,6 @@ WalshDemodulator::WalshDemodulator(const PreambleReading& reading, InMemory<Sign
     : reading_(reading),
       signal_(std::move(signal)),
       noise_share_(noise_share),
-      block_frames_(signal_->block_sets()),
       origin_(reading.data_start),
       offset_hz_(reading.offset_hz),
       carrier_at_(reading.data_start),
@@ -90,26 +98,13 @@ WalshDemodulator::WalshDemodulator(const PreambleReading& reading, InMemory<Sign
       heard_(kHeardMax),
       last_heard_(reading.data_start),
       end_(reading.mode, {.frames_per_block = data_symbols(reading.mode, 1) / kSetSymbols,
-                          .frames_at_once = block_frames_}),
-      taps_(&memory),
-      correlations_(&memory),
-      measured_(&memory),
-      mean_(&memory),
-      variance_(&memory),
-      llr_(2 * block_frames_, &memory),
-      extrinsic_(llr_.size(), &memory),
+                          .frames_at_once = signal_->block_sets()}),
+      taps_(signal_->block_sets(), preamble_sets_used(*signal_), memory),
       rotated_(kWindow, &memory),
       profile_(kDelays, &memory),
-      sequence_(&memory),
-      everywhere_(&memory) {
-  const std::size_t sets = std::min<std::size_t>(signal_->preamble_sets(), kPreambleSetsMax);
-  taps_.reserve(kDelays);
-  correlations_.reserve(block_frames_ * kPatterns * kTapsMax);
-  measured_.reserve(std::max(block_frames_, sets) * kTapsMax);
-  mean_.reserve(measured_.capacity());
-  variance_.reserve(measured_.capacity());
-  sequence_.reserve(sets * kDelays);
-  if (signal_->short_preamble()) everywhere_.resize(block_frames_ * kPatterns * kDelays);
+      sequence_(&memory) {
+  sequence_.reserve(preamble_sets_used(*signal_) * kDelays);
+  if (signal_->short_preamble()) search_.emplace(taps_.frames(), memory);
 }
 
 bool WalshDemodulator::lost() const {
@@ -134,7 +129,7 @@ std::optional<Demodulator::Output> WalshDemodulator::advance(const SampleHistory
     receive_frame(history);
     judge_frame();
     end_.look(signal_->message());
-    if (++frame_ < block_frames_ || end_.over()) continue;
+    if (++frame_ < taps_.frames() || end_.over()) continue;
     frame_ = 0;
     auto output = end_block();
     if (!output.bytes.empty()) return output;
@@ -181,25 +176,11 @@ void WalshDemodulator::learn_channel(const SampleHistory& history) {
       offset_hz_ += std::arg(sum) / (2 * std::numbers::pi * kFrameSeconds);
     }
   }
-  choose_taps(profile_, static_cast<float>(count));
-  profile_sets_ = static_cast<float>(count);
-  // The course of the taps through the preamble gives the Doppler spread and their present values.
-  const std::size_t block = block_frames_;
-  block_frames_ = count;
-  measured_.assign(count * taps_.size(), {});
-  for (unsigned n = 0; n < count; ++n) {
-    for (std::size_t k = 0; k < taps_.size(); ++k) {
-      const auto at = static_cast<std::size_t>(taps_[k].delay + kReach);
-      measured_[n * taps_.size() + k].value = sequence_[n * kDelays + at];
-    }
-  }
-  choose_doppler();
-  advance_taps();
-  block_frames_ = block;
-  correlations_.resize(block_frames_ * kPatterns * taps_.size());
-  measured_.resize(block_frames_ * taps_.size());
-  mean_.resize(measured_.size());
-  variance_.resize(measured_.size());
+  taps_.choose(profile_, static_cast<float>(count));
+  first_path_start_ = static_cast<double>(reading_.data_start) +
+                      static_cast<double>(dsp::first_path(profile_)) - kReach;
+  taps_.learn(sequence_, count);
+  if (search_) search_->begin(profile_, static_cast<float>(count));
 }
 
 // Measures the mean power at each delay above the noise, over known channel symbols. Their
@@ -222,8 +203,8 @@ void WalshDemodulator::delay_profile(const SampleHistory& history, unsigned coun
       noise += std::norm(wrong[k]);
     }
   }
-  noise_ = static_cast<float>(noise / (count * kDelays)) + kTiny;
-  for (float& power : profile_) power -= noise_;
+  taps_.set_noise(static_cast<float>(noise / (count * kDelays)) + kTiny);
+  for (float& power : profile_) power -= taps_.noise();
 }
 
 // When the clocks of the two stations differ, every path moves through the preamble.
@@ -234,41 +215,13 @@ void WalshDemodulator::measure_clock(unsigned count) {
     for (std::size_t k = 0; k < kDelays; ++k) {
       float power = 0;
       for (std::size_t n = part * sets; n < (part + 1) * sets; ++n) {
-        power += std::norm(sequence_[n * kDelays + k]) - noise_;
+        power += std::norm(sequence_[n * kDelays + k]) - taps_.noise();
       }
       amplitudes[part * kDelays + k] = std::sqrt(std::max(power, 0.0F));
     }
   }
   const double whole_max = dsp::PaceLoop::kDriftMax * static_cast<double>(kFrameSamples * count);
   drift_ = dsp::moved_by_row(amplitudes, kDelays, whole_max) / sets;
-}
-
-void WalshDemodulator::choose_taps(std::span<const float> profile, float count) {
-  const float peak = *std::max_element(profile.begin(), profile.end());
-  const float error = noise_ / std::sqrt(count);
-  const float threshold = std::max(kTapSignificant * peak, kTapNoiseFactor * error);
-  taps_.clear();
-  for (std::size_t k = 0; k < kDelays; ++k) {
-    // The power of a neighbour may move here when clocks drift.
-    const float left = k > 0 ? profile[k - 1] : 0;
-    const float right = k + 1 < kDelays ? profile[k + 1] : 0;
-    const float power = std::max({profile[k], 0.1F * left, 0.1F * right});
-    if (std::max({profile[k], left, right}) < std::min(threshold, peak)) continue;
-    taps_.push_back({.delay = static_cast<int>(k) - kReach,
-                     .power = std::max({power, 0.02F * peak, 0.0F}) + kTiny,
-                     .mean = {},
-                     .variance = 0});
-  }
-  if (taps_.size() > kTapsMax) {
-    std::nth_element(taps_.begin(), taps_.begin() + kTapsMax, taps_.end(),
-                     [](const Tap& a, const Tap& b) { return a.power > b.power; });
-    taps_.resize(kTapsMax);
-    std::sort(taps_.begin(), taps_.end(),
-              [](const Tap& a, const Tap& b) { return a.delay < b.delay; });
-  }
-  first_path_start_ = static_cast<double>(reading_.data_start) +
-                      static_cast<double>(dsp::first_path(profile)) - kReach;
-  for (Tap& tap : taps_) tap.variance = tap.power;
 }
 
 // --- Frames --------------------------------------------------------------------------------------
@@ -278,17 +231,13 @@ void WalshDemodulator::receive_frame(const SampleHistory& history) {
   rotate(history.window(from, kWindow), from);
   for (unsigned bits = 0; bits < kPatterns; ++bits) {
     const Set set = signal_->set(frames_, bits);
-    Complex* const out = &correlations_[(frame_ * kPatterns + bits) * taps_.size()];
     for (std::size_t k = 0; k < taps_.size(); ++k) {
-      correlate(set,
-                std::span<const Complex>(rotated_).subspan(
-                    static_cast<std::size_t>(taps_[k].delay + kReach)),
-                std::span(out + k, 1));
+      Complex value;
+      correlate(set, std::span<const Complex>(rotated_).subspan(taps_.place(k)),
+                std::span(&value, 1));
+      taps_.set_correlation(frame_, bits, k, value);
     }
-    if (!everywhere_.empty()) {
-      correlate(set, rotated_,
-                std::span(everywhere_).subspan((frame_ * kPatterns + bits) * kDelays, kDelays));
-    }
+    if (search_) correlate(set, rotated_, search_->correlations(frame_, bits));
   }
   origin_ += kFrameSamples;
   drifted_ += drift_;
@@ -300,29 +249,9 @@ void WalshDemodulator::receive_frame(const SampleHistory& history) {
   ++frames_;
 }
 
-// Decides whether a pattern explains this frame better than noise alone. The noise is measured in
-// the frame itself, so that a change of level has no influence.
+// Decides whether a pattern explains this frame better than noise alone.
 void WalshDemodulator::judge_frame() {
-  std::array<float, kPatterns> energy{};
-  for (std::size_t v = 0; v < kPatterns; ++v) {
-    for (std::size_t k = 0; k < taps_.size(); ++k)
-      energy[v] += std::norm(correlations(frame_, v)[k]);
-  }
-  const float strongest = *std::max_element(energy.begin(), energy.end());
-  float noise = -strongest;
-  for (const float value : energy) noise += value;
-  noise = noise / static_cast<float>((kPatterns - 1) * taps_.size()) + kTiny;
-  noise = std::max(noise, kNoiseMinShare * taps_.front().power);
-  std::array<float, kPatterns> weight{};
-  for (std::size_t v = 0; v < kPatterns; ++v) {
-    for (std::size_t k = 0; k < taps_.size(); ++k) {
-      const float ratio = taps_[k].power / (noise_ + kTiny);
-      weight[v] +=
-          kSquareScale *
-          (std::norm(correlations(frame_, v)[k]) / noise * ratio / (1 + ratio) - std::log1p(ratio));
-    }
-  }
-  const float evidence = log_sum(weight) - std::log(static_cast<float>(kPatterns));
+  const float evidence = taps_.evidence(frame_);
   end_.note_frame(std::clamp(evidence, -kEvidenceDown, kEvidenceUp));
   const float step = std::clamp(evidence, -kHeardStepDown, kHeardStepUp);
   heard_in_block_ += step;
@@ -332,41 +261,41 @@ void WalshDemodulator::judge_frame() {
 }
 
 Demodulator::Output WalshDemodulator::end_block() {
-  forget_means();
-  demap(false, kSquareScale);
+  taps_.forget_means();
+  taps_.demap(false, Taps::kSquareScale);
   const bool interleaved = signal_->interleaved();
-  bool sure = interleaved && signal_->feed_back(llr_, extrinsic_);
-  for (unsigned i = 0; i < kSearches && !everywhere_.empty(); ++i) {
-    find_paths();
-    forget_means();
-    demap(false, kSquareScale);
-    sure = signal_->feed_back(llr_, extrinsic_);
+  bool sure = interleaved && signal_->feed_back(taps_.llr(), taps_.extrinsic());
+  for (unsigned i = 0; i < kSearches && search_; ++i) {
+    search_->find(taps_);
+    taps_.forget_means();
+    taps_.demap(false, Taps::kSquareScale);
+    sure = signal_->feed_back(taps_.llr(), taps_.extrinsic());
   }
   const unsigned passes = interleaved ? kPassesMax : 2;
   for (unsigned pass = 0; pass < passes; ++pass) {
-    measure_taps(interleaved);
-    noise_ = measured_noise();
-    if (pass < 2) choose_doppler();
-    predict_taps();
-    demap(interleaved, noise_share_);
+    taps_.measure(interleaved);
+    taps_.measure_noise();
+    if (pass < 2) taps_.choose_doppler();
+    taps_.predict();
+    taps_.demap(interleaved, noise_share_);
     if (sure) break;
-    if (interleaved) sure = signal_->feed_back(llr_, extrinsic_);
+    if (interleaved) sure = signal_->feed_back(taps_.llr(), taps_.extrinsic());
   }
-  advance_taps();
-  if (!everywhere_.empty()) remember_paths();
+  taps_.advance();
+  if (search_) search_->remember(taps_);
   if (healthy() && interleaved) follow_carrier();
   if (healthy()) follow_clock();
 
-  const auto block = signal_->take(llr_);
+  const auto block = signal_->take(taps_.llr());
   end_.look(signal_->message());
   // The paths are followed by decisions, which fit the noise from which they were made. There are
   // no probes to check them.
-  const float heard = std::exchange(heard_in_block_, 0.0F) / static_cast<float>(block_frames_);
+  const float heard = std::exchange(heard_in_block_, 0.0F) / static_cast<float>(taps_.frames());
   const float told = heard > kSpeaksAgainst
                          ? 1
                          : std::max(0.0F, kQualityOfSurplus * (block.surplus - kSurplusOfNoise));
-  newest_ = {.soft_quality = soft_quality(std::min(quality(), told), block.error_share),
-             .channel = channel()};
+  newest_ = {.soft_quality = soft_quality(std::min(taps_.signal_share(), told), block.error_share),
+             .channel = taps_.estimate(offset_hz_, noise_share_)};
   return more();
 }
 
@@ -378,40 +307,25 @@ Demodulator::Output WalshDemodulator::more() {
   return newest_;
 }
 
-// Returns the share of signal in a set of symbols. Half of the power of the taps belongs to the
-// other phase.
-float WalshDemodulator::quality() const {
-  double signal = 0;
-  for (const Measurement& m : measured_) {
-    signal += static_cast<double>(std::norm(m.value) - noise_ / m.sureness);
+// Corrects the offset by the turn between neighbouring frames.
+void WalshDemodulator::follow_carrier() {
+  const Complex turn = taps_.turn();
+  carrier_turn_ = std::remainder(
+      carrier_turn_ + offset_hz_ / kHalfSymbolRate * static_cast<double>(origin_ - carrier_at_),
+      1.0);
+  carrier_at_ = origin_;
+  if (std::norm(turn) > 0) {
+    offset_hz_ += kCarrierGain * std::arg(turn) / (2 * std::numbers::pi * kFrameSeconds);
   }
-  signal = std::max(0.5 * signal / static_cast<double>(block_frames_), 0.0);
-  return static_cast<float>(signal / (signal + static_cast<double>(noise_)));
 }
 
-// Returns the channel by the taps of this block. The profile from the preamble has sidelobes of its
-// sets, which all have the same scrambling; the sets of the data do not.
-ChannelEstimate WalshDemodulator::channel() const {
-  std::array<float, kDelays> profile{};
-  double signal = 0;
-  for (std::size_t k = 0; k < taps_.size(); ++k) {
-    const float power = std::max(heard_power(k), 0.0F);
-    profile[static_cast<std::size_t>(taps_[k].delay + kReach)] = power;
-    signal += static_cast<double>(power);
-  }
-  // These are correlations of 32 symbols, and half of the steps contribute to a sample. The
-  // patterns that were not sent also receive every path but their own, which is not noise.
-  constexpr double kGain = 2.0 * kSetSymbols * kSetSymbols;
-  const double heard = static_cast<double>(noise_) / kSetSymbols;
-  const double others =
-      signal / kGain - signal / (kSetSymbols * kSetSymbols * static_cast<double>(taps_.size()));
-  const double noise = std::max(heard - std::max(others, 0.0), kNoiseOfHeardMin * heard) /
-                       static_cast<double>(noise_share_) * 3000 / kHalfSymbolRate;
-  return {.snr_db = static_cast<float>(10 * std::log10(signal / kGain / noise + 1e-9)),
-          .offset_hz = static_cast<float>(offset_hz_),
-          .multipath_ms = static_cast<float>(static_cast<double>(dsp::profile_spread(profile)) *
-                                             1000 / kHalfSymbolRate),
-          .doppler_hz = static_cast<float>(doppler_hz_)};
+void WalshDemodulator::follow_clock() {
+  const ClockGains gains = taps_.frames() >= kLongBlockFrames ? kLongBlockGains
+                           : taps_.frames() > kFewSets        ? kShortBlockGains
+                                                              : kFewSetsGains;
+  const double moved = taps_.follow_movement(gains.power);
+  drift_ += gains.drift * moved / static_cast<double>(taps_.frames());
+  drifted_ += gains.moved * moved;
 }
 
 }  // namespace s5066::modem::walsh

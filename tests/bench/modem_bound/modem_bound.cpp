@@ -223,7 +223,7 @@ Counts run_110a(const ms110a::Parameters& p, const StandardRow& row, double snr_
     }
     for (std::size_t i = 0; i < seen.size(); ++i) {
       const unsigned group = next_group(fetched, i * p.bits_per_symbol, p.bits_per_symbol);
-      seen[i] = channel.send(ms110a::point(ms110a::tribit_of_bits(p.bits_per_symbol, group)));
+      seen[i] = channel.send(framed::phase(ms110a::tribit_of_bits(p.bits_per_symbol, group)));
       if ((i + 1) % p.data_symbols == 0) channel.skip(p.probe_symbols);
     }
     demap_110a(p.bits_per_symbol, seen, {}, llr);

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "modem/waveforms/framed/constellation.h"
 #include "modem/waveforms/ms110a/block_decoder.h"
 #include "modem/waveforms/ms110a/demapper.h"
 #include "modem/waveforms/ms110a/symbols.h"
@@ -43,7 +44,7 @@ std::vector<std::vector<float>> blocks_of(const Mode& mode, const Bytes& octets)
       }
     } else {
       for (unsigned n = 0; n < p.data_symbols; ++n) {
-        demap(p.bits_per_symbol, point(tribits[at + n]), 0.1F, scrambler(n),
+        demap(p.bits_per_symbol, framed::phase(tribits[at + n]), 0.1F, scrambler(n),
               std::span(llr).subspan(std::size_t{n} * p.bits_per_symbol, p.bits_per_symbol));
       }
     }
@@ -59,12 +60,12 @@ TEST(Demapper, undoes_the_mapping_and_the_scrambler) {
         const auto tribit =
             static_cast<std::uint8_t>(tribit_of_bits(bits_per_symbol, bits) + scrambler);
         std::array<float, 3> llr{};
-        const auto soft = demap(bits_per_symbol, point(tribit), 0.05F, scrambler, llr);
+        const auto soft = demap(bits_per_symbol, framed::phase(tribit), 0.05F, scrambler, llr);
         for (unsigned b = 0; b < bits_per_symbol; ++b) {
           const bool one = bits >> (bits_per_symbol - 1 - b) & 1;
           EXPECT_EQ(llr[b] < 0, one);
         }
-        EXPECT_LT(std::abs(soft.mean - point(tribit)), 0.05F);
+        EXPECT_LT(std::abs(soft.mean - framed::phase(tribit)), 0.05F);
         EXPECT_LT(soft.variance, 0.1F);
       }
     }
@@ -95,8 +96,8 @@ TEST(Demapper, log_likelihood_ratios_are_calibrated) {
       const auto im = static_cast<float>(deviation * rng.gaussian());
       std::array<float, 3> llr{};
       demap(bits_per_symbol,
-            point(tribit_of_bits(bits_per_symbol, bits)) + std::complex<float>(re, im), 0.5F, 0,
-            llr);
+            framed::phase(tribit_of_bits(bits_per_symbol, bits)) + std::complex<float>(re, im),
+            0.5F, 0, llr);
       for (unsigned b = 0; b < bits_per_symbol; ++b) {
         const bool one = bits >> (bits_per_symbol - 1 - b) & 1;
         wrong += (llr[b] < 0) != one;

@@ -1,4 +1,5 @@
 #include "modem/waveforms/ms110a/preamble_decoder.h"
+#include "modem/waveforms/framed/constellation.h"
 
 #include <gtest/gtest.h>
 
@@ -41,7 +42,8 @@ SampleHistory preamble_over(const Mode& mode, std::span<const Path> paths) {
     for (unsigned count = p.segments; count-- > 0;) {
       const auto segment = preamble_segment(p.d1, p.d2, count);
       for (std::size_t n = 0; n < segment.size(); ++n) {
-        const dsp::Complex y = path.amplitude[n / kTribitsPerChannelSymbol] * point(segment[n]);
+        const dsp::Complex y =
+            path.amplitude[n / kTribitsPerChannelSymbol] * framed::phase(segment[n]);
         samples[at++] += y;
         samples[at++] += y;
       }

@@ -27,7 +27,7 @@ class Frames {
     }
     std::vector<float> extrinsic(llr.size());
     code_.decode(llr, extrinsic);
-    return code_.borne_out();
+    return code_.support();
   }
 
  private:
