@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <memory>
 
 #include "modem/api/airtime.h"
 #include "modem/waveforms/burst_transmitter.h"
@@ -52,6 +53,31 @@ TEST(Transmitter, samples_do_not_depend_on_the_size_of_a_read) {
   EXPECT_EQ(pieces, whole);
   std::vector<float> more(10);
   EXPECT_EQ(transmitter.read(more), 0u);
+}
+
+/// Keys a tone of 1000 Hz on and off, 50 times in a second.
+class KeyedTone final : public Modulator {
+ public:
+  std::uint64_t total_samples() const override { return 1001; }
+  void write(std::uint64_t from, std::span<float> out) override {
+    for (float& value : out) value = sample(from++);
+  }
+  static float sample(std::uint64_t at) {
+    const bool on = at / (kSampleRate / 100) % 2 == 0;
+    return on ? 0.5F * std::sin(6.2831853F * 1000 * static_cast<float>(at) / kSampleRate) : 0;
+  }
+};
+
+TEST(Transmitter, a_waveform_with_another_rate_and_carrier_is_sent) {
+  BurstTransmitter transmitter(std::make_unique<KeyedTone>());
+  EXPECT_EQ(transmitter.total_samples(), 1001u);
+  std::vector<float> block(256);
+  std::uint64_t at = 0;
+  while (const std::size_t count = transmitter.read(block)) {
+    for (std::size_t i = 0; i < count; ++i) EXPECT_EQ(block[i], KeyedTone::sample(at++));
+  }
+  EXPECT_EQ(at, 1001u);
+  EXPECT_TRUE(transmitter.finished());
 }
 
 TEST(Transmitter, every_mode_has_the_promised_power_and_is_never_clipped) {
