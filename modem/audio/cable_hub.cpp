@@ -46,15 +46,15 @@ CableHub::CableHub(const Config& config) : config_(config), mixer_(config.mixer)
   S5066_ASSERT(config.block_samples >= 1 && config.block_samples <= cable::kBlockSamplesMax);
   S5066_ASSERT(config.delay_blocks <= cable::kDelayBlocksMax);
   delay_blocks_ = config.pace == Pace::real ? config.delay_blocks : 0;
-  seats_.resize(config.mixer.stations);
-  for (Seat& seat : seats_) {
-    seat.answers.resize(delay_blocks_ + 1);
-    for (Sent& sent : seat.answers) sent.samples.resize(config.block_samples);
-    seat.newest.resize(config.block_samples);
-    seat.in.resize(cable::kBlockHeaderBytes + config.block_samples * sizeof(float));
+  stations_.resize(config.mixer.stations);
+  for (Station& station : stations_) {
+    station.answers.resize(delay_blocks_ + 1);
+    for (Sent& sent : station.answers) sent.samples.resize(config.block_samples);
+    station.newest.resize(config.block_samples);
+    station.in.resize(cable::kBlockHeaderBytes + config.block_samples * sizeof(float));
   }
-  sent_.resize(seats_.size());
-  heard_.assign(seats_.size(), std::vector<float>(config.block_samples));
+  sent_.resize(stations_.size());
+  heard_.assign(stations_.size(), std::vector<float>(config.block_samples));
   wake_ = posix::Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 }
 
@@ -105,8 +105,8 @@ Result<void> CableHub::run() {
 std::optional<Duration> CableHub::next_deadline() const {
   std::optional<Duration> earliest;
   if (config_.pace == Pace::real) earliest = next_tick();
-  for (const Stranger& stranger : strangers_) {
-    earliest = std::min(earliest.value_or(stranger.deadline), stranger.deadline);
+  for (const PendingConnection& connection : pending_) {
+    earliest = std::min(earliest.value_or(connection.deadline), connection.deadline);
   }
   if (accept_again_) earliest = std::min(earliest.value_or(*accept_again_), *accept_again_);
   return earliest;
@@ -119,12 +119,12 @@ Result<bool> CableHub::wait_for_sockets(std::optional<Duration> until) {
   polls_.push_back({.fd = wake_.get(), .events = POLLIN, .revents = 0});
   // poll() ignores a negative descriptor.
   polls_.push_back({.fd = accept_again_ ? -1 : listener_.get(), .events = POLLIN, .revents = 0});
-  for (const Seat& seat : seats_) {
-    const auto events = static_cast<short>(seat.out.empty() ? POLLIN : POLLIN | POLLOUT);
-    polls_.push_back({.fd = seat.socket.get(), .events = events, .revents = 0});
+  for (const Station& station : stations_) {
+    const auto events = static_cast<short>(station.out.empty() ? POLLIN : POLLIN | POLLOUT);
+    polls_.push_back({.fd = station.socket.get(), .events = events, .revents = 0});
   }
-  for (const Stranger& stranger : strangers_) {
-    polls_.push_back({.fd = stranger.socket.get(), .events = POLLIN, .revents = 0});
+  for (const PendingConnection& connection : pending_) {
+    polls_.push_back({.fd = connection.socket.get(), .events = POLLIN, .revents = 0});
   }
   timespec timeout{};
   if (until) timeout = to_timespec(std::max(Duration::zero(), *until - posix::monotonic_now()));
@@ -135,22 +135,22 @@ Result<bool> CableHub::wait_for_sockets(std::optional<Duration> until) {
 
   // Stations are read before new connections, so that a station that lost its connection and came
   // again finds its place free.
-  for (std::size_t i = 0; i < seats_.size(); ++i) {
+  for (std::size_t i = 0; i < stations_.size(); ++i) {
     const short events = polls_[2 + i].revents;
-    if (events != 0 && seats_[i].socket) read_station(seats_[i]);
-    if ((events & POLLOUT) != 0 && seats_[i].socket) flush(seats_[i]);
+    if (events != 0 && stations_[i].socket) read_station(stations_[i]);
+    if ((events & POLLOUT) != 0 && stations_[i].socket) flush(stations_[i]);
   }
-  for (std::size_t i = 0; i < strangers_.size(); ++i) {
-    if (polls_[2 + seats_.size() + i].revents != 0) read_stranger(strangers_[i]);
+  for (std::size_t i = 0; i < pending_.size(); ++i) {
+    if (polls_[2 + stations_.size() + i].revents != 0) read_hello(pending_[i]);
   }
-  drop_slow_strangers();
-  if (polls_[1].revents != 0) accept_strangers();
+  drop_slow_connections();
+  if (polls_[1].revents != 0) accept_connections();
   return false;
 }
 
 // --- Connections before their hello --------------------------------------------------------------
 
-void CableHub::accept_strangers() {
+void CableHub::accept_connections() {
   for (;;) {
     posix::Fd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!socket) {
@@ -161,168 +161,170 @@ void CableHub::accept_strangers() {
       accept_again_ = posix::monotonic_now() + kAcceptRetry;
       return;
     }
-    if (strangers_.size() >= config_.strangers_max) {
+    if (pending_.size() >= config_.pending_max) {
       count(&Stats::refused);
       continue;
     }
-    Stranger& stranger = strangers_.emplace_back();
-    stranger.socket = std::move(socket);
-    stranger.deadline = posix::monotonic_now() + config_.hello_timeout;
+    PendingConnection& connection = pending_.emplace_back();
+    connection.socket = std::move(socket);
+    connection.deadline = posix::monotonic_now() + config_.hello_timeout;
   }
 }
 
-void CableHub::read_stranger(Stranger& stranger) {
-  const Reading reading = read_into(stranger.socket, stranger.in, stranger.held);
+void CableHub::read_hello(PendingConnection& connection) {
+  const Reading reading = read_into(connection.socket, connection.in, connection.held);
   if (reading == Reading::partial) return;
   const auto hello = reading == Reading::whole
-                         ? cable::decode_hello(stranger.in)
+                         ? cable::decode_hello(connection.in)
                          : Result<cable::Hello>(Error{ErrorCode::truncated, "hello"});
   if (hello) {
-    admit(stranger, *hello);
+    admit(connection, *hello);
   } else {
     count(&Stats::protocol_errors);
   }
-  stranger.socket.reset();
+  connection.socket.reset();
 }
 
-void CableHub::drop_slow_strangers() {
+void CableHub::drop_slow_connections() {
   const Duration now = posix::monotonic_now();
-  std::erase_if(strangers_, [&](const Stranger& stranger) {
-    if (stranger.socket && now < stranger.deadline) return false;
-    if (stranger.socket) count(&Stats::protocol_errors);
+  std::erase_if(pending_, [&](const PendingConnection& connection) {
+    if (connection.socket && now < connection.deadline) return false;
+    if (connection.socket) count(&Stats::protocol_errors);
     return true;
   });
 }
 
-void CableHub::admit(Stranger& stranger, const cable::Hello& hello) {
-  auto seat = seats_.end();
+void CableHub::admit(PendingConnection& connection, const cable::Hello& hello) {
+  auto station = stations_.end();
   Answer answer = Answer::accepted;
   if (hello.version != cable::kVersion) {
     answer = Answer::bad_version;
   } else if (hello.station == cable::kAnyStation) {
-    seat = std::find_if(seats_.begin(), seats_.end(), [](const Seat& s) { return !s.socket; });
-    if (seat == seats_.end()) answer = Answer::no_such_station;
-  } else if (hello.station >= seats_.size()) {
+    station = std::find_if(stations_.begin(), stations_.end(),
+                           [](const Station& s) { return !s.socket; });
+    if (station == stations_.end()) answer = Answer::no_such_station;
+  } else if (hello.station >= stations_.size()) {
     answer = Answer::no_such_station;
   } else {
-    seat = seats_.begin() + hello.station;
-    if (seat->socket) answer = Answer::taken;
+    station = stations_.begin() + hello.station;
+    if (station->socket) answer = Answer::taken;
   }
-  const Bytes welcome =
-      cable::encode(cable::Welcome{.answer = answer,
-                                   .pace = config_.pace,
-                                   .station = static_cast<std::uint16_t>(seat - seats_.begin()),
-                                   .stations = static_cast<std::uint16_t>(seats_.size()),
-                                   .rate_hz = config_.mixer.rate_hz,
-                                   .block_samples = config_.block_samples,
-                                   .delay_blocks = static_cast<std::uint16_t>(delay_blocks_),
-                                   .utc = utc_began_ + lasted(index_)});
+  const Bytes welcome = cable::encode(
+      cable::Welcome{.answer = answer,
+                     .pace = config_.pace,
+                     .station = static_cast<std::uint16_t>(station - stations_.begin()),
+                     .stations = static_cast<std::uint16_t>(stations_.size()),
+                     .rate_hz = config_.mixer.rate_hz,
+                     .block_samples = config_.block_samples,
+                     .delay_blocks = static_cast<std::uint16_t>(delay_blocks_),
+                     .utc = utc_began_ + lasted(index_)});
   if (answer != Answer::accepted) {
     count(&Stats::refused);
     // This is the last message on the connection; whether it arrives does not matter.
-    static_cast<void>(posix::send_all(stranger.socket.get(), welcome, Duration::zero()));
+    static_cast<void>(posix::send_all(connection.socket.get(), welcome, Duration::zero()));
     return;
   }
-  seat->socket = std::move(stranger.socket);
-  seat->out = welcome;
+  station->socket = std::move(connection.socket);
+  station->out = welcome;
   count(&Stats::stations_joined);
   {
     const std::lock_guard lock(stats_mutex_);
     ++stats_.stations_present;
   }
-  flush(*seat);
+  flush(*station);
 }
 
 // --- Stations
 // -------------------------------------------------------------------------------------
 
-void CableHub::read_station(Seat& seat) {
+void CableHub::read_station(Station& station) {
   for (;;) {
-    const Reading reading = read_into(seat.socket, seat.in, seat.held);
+    const Reading reading = read_into(station.socket, station.in, station.held);
     if (reading == Reading::partial) return;
-    if (reading == Reading::ended) return lose(seat);
-    if (!take_answer(seat)) {
+    if (reading == Reading::ended) return lose(station);
+    if (!take_answer(station)) {
       count(&Stats::protocol_errors);
-      return lose(seat);
+      return lose(station);
     }
   }
 }
 
 /// Returns false for a block that a station must not send.
-bool CableHub::take_answer(Seat& seat) {
-  const ByteSpan block(seat.in);
+bool CableHub::take_answer(Station& station) {
+  const ByteSpan block(station.in);
   const auto header =
       cable::decode_block_header(block.first(cable::kBlockHeaderBytes), config_.block_samples);
   if (!header) return false;
-  if (!seat.newest_sent || header->index > *seat.newest_sent) return false;
-  if (seat.newest_answered && header->index <= *seat.newest_answered) return false;
-  if (!cable::decode_samples(block.subspan(cable::kBlockHeaderBytes), seat.newest)) return false;
-  seat.newest_answered = header->index;
-  const bool all = header->index == *seat.newest_sent;
-  seat.unanswered = all || seat.unanswered == 0 ? 0 : seat.unanswered - 1;
+  if (!station.newest_sent || header->index > *station.newest_sent) return false;
+  if (station.newest_answered && header->index <= *station.newest_answered) return false;
+  if (!cable::decode_samples(block.subspan(cable::kBlockHeaderBytes), station.newest)) return false;
+  station.newest_answered = header->index;
+  const bool all = header->index == *station.newest_sent;
+  station.unanswered = all || station.unanswered == 0 ? 0 : station.unanswered - 1;
   if (header->index + delay_blocks_ < index_) {
-    ++seat.late;
+    ++station.late;
     count(&Stats::blocks_late);
     return true;
   }
-  Sent& sent = seat.answers[header->index % seat.answers.size()];
+  Sent& sent = station.answers[header->index % station.answers.size()];
   sent.index = header->index;
   sent.valid = true;
   sent.keyed = header->keyed;
-  std::swap(sent.samples, seat.newest);
+  std::swap(sent.samples, station.newest);
   return true;
 }
 
-void CableHub::flush(Seat& seat) {
-  while (!seat.out.empty()) {
-    const auto sent = posix::send_some(seat.socket.get(), seat.out);
-    if (!sent) return lose(seat);
+void CableHub::flush(Station& station) {
+  while (!station.out.empty()) {
+    const auto sent = posix::send_some(station.socket.get(), station.out);
+    if (!sent) return lose(station);
     if (*sent == 0) return;
-    seat.out.erase(seat.out.begin(), seat.out.begin() + static_cast<std::ptrdiff_t>(*sent));
+    station.out.erase(station.out.begin(),
+                      station.out.begin() + static_cast<std::ptrdiff_t>(*sent));
   }
 }
 
 /// The blocks of the station that were not delivered yet are lost as well.
-void CableHub::lose(Seat& seat) {
-  seat.socket.reset();
-  seat.held = 0;
-  seat.out.clear();
-  seat.newest_sent.reset();
-  seat.newest_answered.reset();
-  seat.late = 0;
-  seat.unanswered = 0;
-  for (Sent& sent : seat.answers) sent.valid = false;
+void CableHub::lose(Station& station) {
+  station.socket.reset();
+  station.held = 0;
+  station.out.clear();
+  station.newest_sent.reset();
+  station.newest_answered.reset();
+  station.late = 0;
+  station.unanswered = 0;
+  for (Sent& sent : station.answers) sent.valid = false;
   const std::lock_guard lock(stats_mutex_);
   ++stats_.stations_lost;
   --stats_.stations_present;
 }
 
-void CableHub::send_block(Seat& seat, std::span<const float> samples) {
+void CableHub::send_block(Station& station, std::span<const float> samples) {
   // A station with this much unread cannot have read the blocks that it answered.
-  if (seat.out.size() > config_.unanswered_blocks_max * seat.in.size()) {
+  if (station.out.size() > config_.unanswered_blocks_max * station.in.size()) {
     count(&Stats::protocol_errors);
-    return lose(seat);
+    return lose(station);
   }
   cable::append_block(
-      {.keyed = false, .count = config_.block_samples, .late = seat.late, .index = index_}, samples,
-      seat.out);
-  seat.newest_sent = index_;
-  seat.late = 0;
-  ++seat.unanswered;
-  flush(seat);
+      {.keyed = false, .count = config_.block_samples, .late = station.late, .index = index_},
+      samples, station.out);
+  station.newest_sent = index_;
+  station.late = 0;
+  ++station.unanswered;
+  flush(station);
 }
 
 // --- Time
 // -----------------------------------------------------------------------------------------
 
 void CableHub::advance_lockstep() {
-  const auto present = [](const Seat& seat) { return static_cast<bool>(seat.socket); };
-  const auto answered = [&](const Seat& seat) { return seat.newest_answered == index_; };
-  if (!std::all_of(seats_.begin(), seats_.end(), present)) return;
-  if (std::all_of(seats_.begin(), seats_.end(), answered)) make_next_block();
-  for (std::size_t i = 0; i < seats_.size(); ++i) {
-    const bool due = seats_[i].socket && seats_[i].newest_sent != index_;
-    if (due) send_block(seats_[i], heard_[i]);
+  const auto present = [](const Station& station) { return static_cast<bool>(station.socket); };
+  const auto answered = [&](const Station& station) { return station.newest_answered == index_; };
+  if (!std::all_of(stations_.begin(), stations_.end(), present)) return;
+  if (std::all_of(stations_.begin(), stations_.end(), answered)) make_next_block();
+  for (std::size_t i = 0; i < stations_.size(); ++i) {
+    const bool due = stations_[i].socket && stations_[i].newest_sent != index_;
+    if (due) send_block(stations_[i], heard_[i]);
   }
 }
 
@@ -345,10 +347,10 @@ void CableHub::advance_real_time(Duration now) {
     ++ticks_;
   }
   make_next_block();
-  for (std::size_t i = 0; i < seats_.size(); ++i) {
-    if (!seats_[i].socket) continue;
-    if (seats_[i].unanswered < config_.unanswered_blocks_max) {
-      send_block(seats_[i], heard_[i]);
+  for (std::size_t i = 0; i < stations_.size(); ++i) {
+    if (!stations_[i].socket) continue;
+    if (stations_[i].unanswered < config_.unanswered_blocks_max) {
+      send_block(stations_[i], heard_[i]);
     } else {
       count(&Stats::blocks_skipped);
     }
@@ -356,11 +358,11 @@ void CableHub::advance_real_time(Duration now) {
 }
 
 void CableHub::make_next_block() {
-  for (std::size_t i = 0; i < seats_.size(); ++i) {
-    const Seat& seat = seats_[i];
+  for (std::size_t i = 0; i < stations_.size(); ++i) {
+    const Station& station = stations_[i];
     sent_[i] = {};
     if (index_ < delay_blocks_) continue;
-    const Sent& sent = seat.answers[(index_ - delay_blocks_) % seat.answers.size()];
+    const Sent& sent = station.answers[(index_ - delay_blocks_) % station.answers.size()];
     const bool heard = sent.valid && sent.keyed && sent.index == index_ - delay_blocks_;
     if (heard) sent_[i] = sent.samples;
   }

@@ -29,8 +29,8 @@ class CableHub {
     std::uint16_t block_samples = 192;
     /// This is the time that a station has to answer at pace `real`; a sound card buffers as much.
     std::uint16_t delay_blocks = 10;
-    CableMixer::Config mixer;        // includes the number of stations and the rate
-    std::size_t strangers_max = 16;  // connections that have not sent their hello
+    CableMixer::Config mixer;      // includes the number of stations and the rate
+    std::size_t pending_max = 16;  // connections that have not sent their hello
     Duration hello_timeout = std::chrono::seconds(2);
     /// After this many unanswered blocks a station misses blocks, at pace `real`. A station that
     /// has more than that unread and still answers is disconnected.
@@ -71,7 +71,7 @@ class CableHub {
     bool keyed = false;
     std::vector<float> samples;
   };
-  struct Seat {
+  struct Station {
     posix::Fd socket;
     Bytes in;                   // a block and …
     std::size_t held = 0;       // … the number of its octets that have come
@@ -83,7 +83,7 @@ class CableHub {
     std::optional<std::uint64_t> newest_sent;  // indices on this connection
     std::optional<std::uint64_t> newest_answered;
   };
-  struct Stranger {
+  struct PendingConnection {
     posix::Fd socket;
     Bytes in = Bytes(cable::kHelloBytes);
     std::size_t held = 0;
@@ -91,15 +91,15 @@ class CableHub {
   };
 
   Result<bool> wait_for_sockets(std::optional<Duration> until);
-  void accept_strangers();
-  void read_stranger(Stranger& stranger);
-  void drop_slow_strangers();
-  void admit(Stranger& stranger, const cable::Hello& hello);
-  void read_station(Seat& seat);
-  bool take_answer(Seat& seat);
-  void flush(Seat& seat);
-  void lose(Seat& seat);
-  void send_block(Seat& seat, std::span<const float> samples);
+  void accept_connections();
+  void read_hello(PendingConnection& connection);
+  void drop_slow_connections();
+  void admit(PendingConnection& connection, const cable::Hello& hello);
+  void read_station(Station& station);
+  bool take_answer(Station& station);
+  void flush(Station& station);
+  void lose(Station& station);
+  void send_block(Station& station, std::span<const float> samples);
   void advance_lockstep();
   void advance_real_time(Duration now);
   Duration next_tick() const;
@@ -114,10 +114,10 @@ class CableHub {
   posix::Fd wake_;
   std::optional<Duration> accept_again_;  // the listener is not used until then
   std::vector<pollfd> polls_;
-  std::vector<Seat> seats_;
+  std::vector<Station> stations_;
   std::vector<std::span<const float>> sent_;  // for the mixer, one for each station
   std::vector<std::vector<float>> heard_;     // the newest block, one for each station
-  std::vector<Stranger> strangers_;
+  std::vector<PendingConnection> pending_;
   std::uint64_t index_ = 0;  // index of the newest block made
   std::uint64_t delay_blocks_ = 0;
   Duration utc_began_{};    // time of day at open()

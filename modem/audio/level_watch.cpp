@@ -63,13 +63,13 @@ void LevelWatch::judge() {
   const bool good = verdict == LevelMeter::Verdict::good;
   good_ = good ? good_ + 1 : 0;
   if (good) {
-    if (!told_bad_ || good_ < config_.good_windows) return;
+    if (!reported_bad_ || good_ < config_.good_windows) return;
   } else {
-    auto& told_at = told_at_[static_cast<std::size_t>(verdict)];
-    if (told_at && heard_ - *told_at < repeat_samples_) return;
-    told_at = heard_;
+    auto& reported_at = reported_at_[static_cast<std::size_t>(verdict)];
+    if (reported_at && heard_ - *reported_at < repeat_samples_) return;
+    reported_at = heard_;
   }
-  told_bad_ = !good;
+  reported_bad_ = !good;
   notice_ = Notice{.verdict = verdict, .text = text_of(*reading_)};
 }
 

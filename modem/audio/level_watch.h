@@ -52,9 +52,9 @@ class LevelWatch {
   std::uint64_t clipped_ = 0;
   std::optional<LevelMeter::Reading> reading_;
   std::optional<Notice> notice_;
-  std::optional<std::uint64_t> told_at_[kVerdicts];
-  bool told_bad_ = false;  // a bad level was reported and no good one since
-  unsigned good_ = 0;      // good windows in a row
+  std::optional<std::uint64_t> reported_at_[kVerdicts];
+  bool reported_bad_ = false;  // a bad level was reported and no good one since
+  unsigned good_ = 0;          // good windows in a row
 };
 
 }  // namespace s5066::modem

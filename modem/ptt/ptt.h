@@ -10,8 +10,8 @@ namespace s5066::modem {
 
 /// The evidence that a transmitter is unkeyed.
 enum class Unkeyed : std::uint8_t {
-  confirmed,  // the transmitter, or the line that keys it, was read
-  untold,     // the command was sent, and its effect cannot be read
+  confirmed,    // the transmitter, or the line that keys it, was read
+  unconfirmed,  // the command was sent, and its effect cannot be read
 };
 
 /// One thread owns an object. The destructor unkeys.
@@ -28,7 +28,7 @@ class Ptt {
   virtual Result<void> release() = 0;
   /// Returns an error when the transmitter reports that it is keyed, or does not answer although it
   /// can.
-  virtual Result<Unkeyed> confirm_unkeyed() { return Unkeyed::untold; }
+  virtual Result<Unkeyed> confirm_unkeyed() { return Unkeyed::unconfirmed; }
 };
 
 /// This class is for cables and for radios that key on sound; those unkey when the sound ends.

@@ -303,7 +303,7 @@ Result<Unkeyed> RigctldPtt::confirm_unkeyed() {
   }
   const bool keyed = line == "1\n" || line == "2\n" || line == "3\n";
   if (keyed) return Error{ErrorCode::refused, "rigctld: the transmitter is keyed"};
-  return line == "0\n" ? Unkeyed::confirmed : Unkeyed::untold;
+  return line == "0\n" ? Unkeyed::confirmed : Unkeyed::unconfirmed;
 }
 
 std::string key_name(const RigctldPtt::Config& rigctld) {

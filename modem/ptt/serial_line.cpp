@@ -107,7 +107,7 @@ Result<void> SerialLinePtt::release() {
 
 Result<Unkeyed> SerialLinePtt::confirm_unkeyed() {
   const std::shared_ptr<SerialPort> open = port();
-  if (!open) return Unkeyed::untold;
+  if (!open) return Unkeyed::unconfirmed;
   if (auto down = read_back(*open); !down) return down.error();
   return Unkeyed::confirmed;
 }

@@ -181,8 +181,8 @@ Result<void> ModemHost::serve_user() {
   give_commands();
   if (auto good = check_user(); !good) return good;
   const Duration present = posix::monotonic_now();
-  if (user.session.ready() && present - user.told_clock_at >= config_.clock_interval) {
-    user.told_clock_at = present;
+  if (user.session.ready() && present - user.clock_sent_at >= config_.clock_interval) {
+    user.clock_sent_at = present;
     user.session.on_clock(modem_->now());
   }
   const Duration limit = config_.stalled_max;

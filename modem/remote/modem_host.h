@@ -67,7 +67,7 @@ class ModemHost {
     remote::StallWatches stalls;
     Duration came_at{};
     Duration heard_at{};
-    Duration told_clock_at{};
+    Duration clock_sent_at{};
   };
 
   struct Listener {

@@ -267,18 +267,18 @@ Result<void> RemoteModem::take_event(const Link& link, Event event) {
     ++stats_.events_lost;
     return Error{ErrorCode::queue_full, "modem events are not being read"};
   }
-  bool stray = false;
+  bool impossible = false;
   bool repeated = false;
   std::visit(Overloaded{
                  [&](TransmitStarted& e) {
-                   stray = burst_ != e.id;
+                   impossible = burst_ != e.id;
                    started_ = true;
                    in_ours(e);
                  },
                  [&](TransmitFinished& e) {
-                   stray = burst_ != e.id;
-                   if (!stray) log_if_not_sent(e.outcome);
-                   if (!stray) burst_.reset();
+                   impossible = burst_ != e.id;
+                   if (!impossible) log_if_not_sent(e.outcome);
+                   if (!impossible) burst_.reset();
                    in_ours(e);
                  },
                  [&](CarrierUp& e) {
@@ -286,12 +286,12 @@ Result<void> RemoteModem::take_event(const Link& link, Event event) {
                    in_ours(e);
                  },
                  [&](ReceivedBytes& e) {
-                   stray = !carrier_;
+                   impossible = !carrier_;
                    e.first_bit_at = link.clocks.to_ours(e.first_bit_at);
                    in_ours(e);
                  },
                  [&](CarrierDown& e) {
-                   stray = !std::exchange(carrier_, false);
+                   impossible = !std::exchange(carrier_, false);
                    e.ended_at = link.clocks.to_ours(e.ended_at);
                    in_ours(e);
                  },
@@ -310,7 +310,7 @@ Result<void> RemoteModem::take_event(const Link& link, Event event) {
                  },
              },
              event);
-  if (stray) return Error{ErrorCode::bad_field, "the host tells what cannot be"};
+  if (impossible) return Error{ErrorCode::bad_field, "the host tells what cannot be"};
   if (repeated) return {};
   queue(std::move(event));
   notify_();

@@ -143,7 +143,7 @@ void send_tone(const Arguments& given, Examination& examination, KeyWay& way, Fi
     try_key(way, seconds, send, findings);
   } else {
     send();
-    if (given.lead.vox) findings.key(Unkeyed::untold, {.untold = "it keys on sound"});
+    if (given.lead.vox) findings.key(Unkeyed::unconfirmed, {.unconfirmed = "it keys on sound"});
   }
   findings.tone(tone);
 }

@@ -112,7 +112,7 @@ Result<KeyWay> key_way_of(const KeyOptions& given) {
 
 std::string text_of(Unkeyed unkeyed, const KeyWay& way) {
   if (unkeyed == Unkeyed::confirmed) return "unkeyed, confirmed: " + way.confirmed;
-  return "told to unkey, which cannot be confirmed, so look at the transmitter: " + way.untold;
+  return "told to unkey, which cannot be confirmed, so look at the transmitter: " + way.unconfirmed;
 }
 
 }  // namespace s5066::modem::tools

@@ -39,7 +39,7 @@ struct KeyWay {
   std::unique_ptr<Ptt> ptt;  // empty when no way was named
   std::string setting;       // for a configuration
   std::string confirmed;     // the evidence that the transmitter is unkeyed …
-  std::string untold;        // … or the reason why there is none
+  std::string unconfirmed;   // … or the reason why there is none
 };
 
 /// Returns the text for the operator.

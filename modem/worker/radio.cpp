@@ -29,9 +29,9 @@ constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 // --- Commands
 // -------------------------------------------------------------------------------------
 
-void Radio::on_command(Command command, Instant told_at) {
+void Radio::on_command(Command command, Instant requested_at) {
   std::visit(Overloaded{
-                 [&](const TransmitBurst& burst) { transmit(burst, told_at); },
+                 [&](const TransmitBurst& burst) { transmit(burst, requested_at); },
                  [&](const AbortTransmit& abort) {
                    if (burst_ && burst_->id == abort.id) cut_burst();
                  },
@@ -43,14 +43,14 @@ void Radio::on_command(Command command, Instant told_at) {
              command);
 }
 
-void Radio::transmit(const TransmitBurst& command, Instant told_at) {
+void Radio::transmit(const TransmitBurst& command, Instant requested_at) {
   const std::string name = "burst " + std::to_string(command.id.value);
   if (device_lost_) return fault(FaultKind::command_refused, name + ": no device");
   if (key_failed_) return fault(FaultKind::command_refused, name + ": not unkeyed yet");
   if (burst_) return fault(FaultKind::command_refused, name + ": another one is pending");
   if (!is_supported(command.mode)) return fault(FaultKind::command_refused, name + ": mode");
   const bool has_time = command.not_before != Instant{};
-  if (has_time && told_at - command.not_before > config_.late_max) {
+  if (has_time && requested_at - command.not_before > config_.late_max) {
     return fault(FaultKind::command_refused, name + ": its time is over");
   }
   const Duration keyed =

@@ -46,8 +46,8 @@ class Radio {
   }
 
   // --- In ---
-  /// `told_at` is the time of the node's clock, which may be ahead of the samples.
-  void on_command(Command command, Instant told_at);
+  /// `requested_at` is the time of the node's clock, which may be ahead of the samples.
+  void on_command(Command command, Instant requested_at);
   void on_command(Command command) { on_command(std::move(command), now()); }
   void on_received(std::span<const float> block);
   /// The time line goes on, but its samples are lost. A burst that was to begin in them is aborted
@@ -112,7 +112,7 @@ class Radio {
   /// The number of events that a block normally brings; more events need more memory.
   static constexpr std::size_t kEventsAtOnce = 16;
 
-  void transmit(const TransmitBurst& command, Instant told_at);
+  void transmit(const TransmitBurst& command, Instant requested_at);
   void cut_burst();
   void cut_what_begins_before(std::uint64_t end);
   void fault(FaultKind kind, std::string detail);

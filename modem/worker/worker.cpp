@@ -326,7 +326,7 @@ Result<void> Worker::unkey() {
   const Duration began = config_.monotonic();
   auto unkeyed = key_.unkey();
   if (unkeyed) {
-    keyed_ = key_failing_ = trip_told_ = false;
+    keyed_ = key_failing_ = trip_reported_ = false;
     unkeying_since_.reset();
     unconfirmed_before_ = {};
     radio_->on_unkeyed();
@@ -353,8 +353,8 @@ void Worker::reach_key() {
 /// watchdog is not active, because the only time is that of the samples.
 void Worker::report_trip() {
   const auto tripped = key_.tripped();
-  if (!tripped || trip_told_) return;
-  trip_told_ = true;
+  if (!tripped || trip_reported_) return;
+  trip_reported_ = true;
   count(&Stats::watchdog_trips);
   radio_->on_key_failed(*tripped == KeyTrip::too_long ? "watchdog: keyed for too long"
                                                       : "watchdog: keyed, and no sound moved");
@@ -389,8 +389,8 @@ bool Worker::recover(const Error& error) {
   publish();
   device_->close();
   Duration delay = config_.reopen_delay;
-  Duration told_at = config_.monotonic();
-  Duration tell_after = config_.lost_repeat;
+  Duration reported_at = config_.monotonic();
+  Duration report_after = config_.lost_repeat;
   const auto attempts_max = config_.reopen_attempts_max;
   for (unsigned attempt = 0; !attempts_max || attempt < *attempts_max; ++attempt) {
     const Duration until = config_.monotonic() + delay;
@@ -406,10 +406,10 @@ bool Worker::recover(const Error& error) {
     const auto opened = reopen();
     if (opened) return true;
     if (opened.error().code == ErrorCode::refused) break;
-    if (config_.monotonic() - told_at >= tell_after) {
+    if (config_.monotonic() - reported_at >= report_after) {
       radio_->on_notice(FaultKind::device_lost, "still: " + to_string(opened.error()));
-      told_at = config_.monotonic();
-      tell_after = std::min(2 * tell_after, config_.lost_repeat_max);
+      reported_at = config_.monotonic();
+      report_after = std::min(2 * report_after, config_.lost_repeat_max);
     }
     delay = std::min(2 * delay, config_.reopen_delay_max);
   }
@@ -526,10 +526,10 @@ bool Worker::queue_event(Event event) {
   const bool fits = ends_something(event) || has_room();
   if (std::holds_alternative<CarrierUp>(event)) carrier_unreported_ = !fits;
   const auto* occupancy = std::get_if<ChannelOccupancy>(&event);
-  const bool untold = occupancy && !occupancy->occupied && occupancy_unreported_;
+  const bool unreported = occupancy && !occupancy->occupied && occupancy_unreported_;
   if (occupancy) occupancy_unreported_ = !fits;
-  const bool orphan = untold || (carrier_unreported_ && belongs_to_carrier(event));
-  if (fits && !orphan && events_.push(std::move(event))) return true;
+  const bool of_unreported = unreported || (carrier_unreported_ && belongs_to_carrier(event));
+  if (fits && !of_unreported && events_.push(std::move(event))) return true;
   ++stats_.events_lost;
   ++events_lost_unreported_;
   return false;

@@ -185,7 +185,7 @@ class Worker final : public Modem {
   Duration unkey_again_at_{};               // the earliest time of the next attempt
   std::optional<Duration> unkeying_since_;  // the unkeying has been sent and not confirmed yet
   Duration unconfirmed_before_{};           // sum of the gaps since the last confirmed unkeying
-  bool trip_told_ = false;
+  bool trip_reported_ = false;
   bool key_failing_ = false;
   // The CarrierUp was lost, so the other events of that carrier are dropped too.
   bool carrier_unreported_ = false;

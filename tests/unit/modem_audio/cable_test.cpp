@@ -394,10 +394,10 @@ TEST(CableHub, garbage_from_a_stranger_disturbs_nobody) {
   auto sending = std::async(std::launch::async, [&] { return exchange(*a, 300, true); });
   Rng rng(1);
   for (int n = 0; n < 20; ++n) {
-    const posix::Fd stranger = hub.raw_connection();
+    const posix::Fd connection = hub.raw_connection();
     Bytes garbage(100);
     for (auto& octet : garbage) octet = static_cast<std::uint8_t>(rng.below(256));
-    static_cast<void>(posix::send_all(stranger.get(), garbage, kPatience));
+    static_cast<void>(posix::send_all(connection.get(), garbage, kPatience));
   }
   const auto heard = listening.get();
   ASSERT_EQ(heard.size(), 300U * 192);
@@ -496,9 +496,9 @@ TEST(CableHub, half_a_block_followed_by_silence_is_only_a_pause) {
   exchange(*good, 10, true);
 }
 
-TEST(CableHub, strangers_beyond_the_limit_and_silent_ones_are_sent_away) {
+TEST(CableHub, pending_beyond_the_limit_and_silent_ones_are_sent_away) {
   CableHub::Config config = lockstep(1);
-  config.strangers_max = 2;
+  config.pending_max = 2;
   config.hello_timeout = std::chrono::milliseconds(50);
   const Hub hub(config);
   std::vector<posix::Fd> strangers;

@@ -181,7 +181,7 @@ TEST(RigctldPtt, a_refusal_is_told_in_words) {
 TEST(RigctldPtt, says_that_the_transmitter_is_keyed_where_the_radio_tells) {
   RigctldStandIn rig("RPRT 0\n");
   RigctldPtt ptt({.port = rig.port(), .timeout = kPatience});
-  EXPECT_EQ(*ptt.confirm_unkeyed(), Unkeyed::untold);
+  EXPECT_EQ(*ptt.confirm_unkeyed(), Unkeyed::unconfirmed);
   rig.tell_key();
   EXPECT_EQ(*ptt.confirm_unkeyed(), Unkeyed::confirmed);
   ASSERT_TRUE(ptt.key(true).ok());
@@ -298,7 +298,7 @@ TEST(SerialLinePtt, a_line_that_stays_up_is_an_error_of_unkeying_and_closes_the_
 TEST(SerialLinePtt, says_that_it_is_unkeyed_as_far_as_the_line_can_be_read) {
   FakePorts ports;
   SerialLinePtt ptt({.path = "x", .other_line_up = true}, ports.opener());
-  EXPECT_EQ(*ptt.confirm_unkeyed(), Unkeyed::untold);
+  EXPECT_EQ(*ptt.confirm_unkeyed(), Unkeyed::unconfirmed);
   ASSERT_TRUE(ptt.key(true).ok());
   EXPECT_EQ(ptt.confirm_unkeyed().error().code, ErrorCode::io);
   ASSERT_TRUE(ptt.key(false).ok());
@@ -385,7 +385,7 @@ TEST(Cm108Ptt, keys_unkeys_releases_and_unkeys_when_it_goes) {
     EXPECT_EQ(chip.read(), on);
     EXPECT_TRUE(ptt.key(false).ok());
     EXPECT_EQ(chip.read(), off);
-    EXPECT_EQ(*ptt.confirm_unkeyed(), Unkeyed::untold);
+    EXPECT_EQ(*ptt.confirm_unkeyed(), Unkeyed::unconfirmed);
     EXPECT_TRUE(ptt.release().ok());
     EXPECT_EQ(chip.read(), off);
     EXPECT_TRUE(ptt.key(true).ok());
