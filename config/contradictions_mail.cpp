@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "config/contradictions.h"
-#include "gateways/acp142/address_table.h"
-#include "gateways/acp142/mail_types.h"
+#include "gateways/acp142/mail/address_table.h"
+#include "gateways/acp142/mail/mail_types.h"
 
 namespace s5066::config {
 namespace {

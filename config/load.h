@@ -8,7 +8,7 @@
 
 #include "config/node_setup.h"
 #include "config/problem.h"
-#include "gateways/acp142/mail_config.h"
+#include "gateways/acp142/mail/mail_config.h"
 #include "gateways/file_relay/relay_config.h"
 
 namespace s5066::config {

@@ -7,7 +7,7 @@
 #include "config/node_setup.h"
 #include "config/proto/gateway.pb.h"
 #include "config/proto/node.pb.h"
-#include "gateways/acp142/mail_config.h"
+#include "gateways/acp142/mail/mail_config.h"
 #include "gateways/file_relay/relay_config.h"
 #include "s5066d/base/log.h"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "config/load.h"
-#include "gateways/acp142/mail_service.h"
+#include "gateways/acp142/mail/mail_service.h"
 #include "gateways/common/spool_lock.h"
 #include "s5066d/base/version.h"
 #include "s5066d/posix/log_limiter.h"

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "gateways/acp142/mail_store_port.h"
+#include "gateways/acp142/mail/mail_store_port.h"
 #include "gateways/common/disk_reserve.h"
 #include "gateways/common/sqlite_store_db.h"
 #include "s5066d/base/result.h"

@@ -1,8 +1,8 @@
 // Input: a message received over P_MUL. No input may use more memory than the limits allow, and
 // decoded mail has the same meaning after it is written and read again.
-#include "gateways/acp142/cdt.h"
-#include "gateways/acp142/mule.h"
-#include "gateways/acp142/next_hops.h"
+#include "gateways/acp142/mail/cdt.h"
+#include "gateways/acp142/mail/mule.h"
+#include "gateways/acp142/mail/next_hops.h"
 #include "s5066d/base/assert.h"
 
 using namespace s5066;

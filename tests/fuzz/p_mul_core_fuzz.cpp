@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <set>
 
-#include "gateways/acp142/p_mul_core.h"
+#include "gateways/p_mul/p_mul_core.h"
 
 using namespace s5066;
-using namespace s5066::acp142;
+using namespace s5066::p_mul;
 
 namespace {
 

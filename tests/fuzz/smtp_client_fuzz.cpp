@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <span>
 
-#include "gateways/acp142/smtp_client_core.h"
+#include "gateways/acp142/smtp/smtp_client_core.h"
 #include "s5066d/base/assert.h"
 #include "s5066d/base/rng.h"
 

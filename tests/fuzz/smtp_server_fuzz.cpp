@@ -5,7 +5,7 @@
 // message, none exceeds the limits, and memory stays bounded.
 #include <algorithm>
 
-#include "gateways/acp142/smtp_server_core.h"
+#include "gateways/acp142/smtp/smtp_server_core.h"
 #include "s5066d/base/assert.h"
 #include "s5066d/base/rng.h"
 

@@ -6,9 +6,9 @@
 #include "sis/codec.h"
 #include "tests/support/sis_capture.h"
 #include "tests/support/tshark.h"
-#include "tests/unit/acp142/p_mul_vectors.h"
+#include "tests/unit/p_mul/p_mul_vectors.h"
 
-namespace s5066::acp142 {
+namespace s5066::p_mul {
 namespace {
 
 using namespace std::chrono_literals;
@@ -133,4 +133,4 @@ TEST(PMulDissection, tshark_takes_parity_for_an_unknown_type) {
 }
 
 }  // namespace
-}  // namespace s5066::acp142
+}  // namespace s5066::p_mul

@@ -7,14 +7,14 @@
 #include <set>
 #include <vector>
 
-#include "gateways/acp142/p_mul_core.h"
+#include "gateways/p_mul/p_mul_core.h"
 #include "tests/support/sim_world.h"
 
 namespace s5066 {
 namespace {
 
 using namespace std::chrono_literals;
-using namespace acp142;
+using namespace p_mul;
 
 constexpr UtcSeconds kUtc{1'800'000'000};
 

@@ -41,7 +41,7 @@ PMulNodes::PMulNodes(Seed seed, const Options& options)
     : world_(seed, subscribed(options.world)), rng_(seed + 1), step_(options.step) {
   auto carrier = options.carrier;
   if (options.rate_known) carrier.rate_bps = options.world.mode.rate_bps;
-  acp142::Group everybody{.id = {1}, .members = {}};
+  p_mul::Group everybody{.id = {1}, .members = {}};
   for (std::size_t i = 0; i < options.world.stations; ++i) {
     carrier.nodes[id(i)] = World::address(i);
     everybody.members.push_back(id(i));
@@ -53,8 +53,8 @@ PMulNodes::PMulNodes(Seed seed, const Options& options)
     config.sender.groups = {everybody};
     stations_.push_back(std::make_unique<Station>());
     Station& station = *stations_.back();
-    station.carrier = std::make_unique<acp142::CarrierUdopCore>(carrier);
-    station.core = std::make_unique<acp142::PMulCore>(config, rng_);
+    station.carrier = std::make_unique<p_mul::CarrierUdopCore>(carrier);
+    station.core = std::make_unique<p_mul::PMulCore>(config, rng_);
     station.core->on_clock(world_.now(), kStart);
     station.core->on_start(world_.now());
     station.client = &world_.add_client(i, carrier.sap, sis::Confirmation::none);
@@ -77,11 +77,11 @@ UtcSeconds PMulNodes::utc() const {
 }
 
 void PMulNodes::submit(std::size_t from, const std::vector<std::size_t>& to, const Bytes& content) {
-  acp142::Submission submission{.key = {++last_message_},
-                                .message_id = last_message_,
-                                .expiry = {utc().value + 86400},
-                                .destinations = {},
-                                .group = {}};
+  p_mul::Submission submission{.key = {++last_message_},
+                               .message_id = last_message_,
+                               .expiry = {utc().value + 86400},
+                               .destinations = {},
+                               .group = {}};
   for (const std::size_t station : to) submission.destinations.push_back({id(station), 1});
   submission.content = content;
   const auto accepted = stations_[from]->core->request_submit(world_.now(), std::move(submission));
@@ -98,7 +98,7 @@ void PMulNodes::run_for(Duration d) {
 void PMulNodes::serve(std::size_t index) {
   Station& station = *stations_[index];
   const Instant now = world_.now();
-  acp142::PMulCore& core = *station.core;
+  p_mul::PMulCore& core = *station.core;
   core.on_clock(now, utc());
   for (; !station.news.empty(); station.news.pop_front()) {
     station.carrier->on_sis(now, station.news.front());
@@ -107,11 +107,11 @@ void PMulNodes::serve(std::size_t index) {
   core.on_deadline(now);
   while (const auto event = core.poll_event()) {
     if (take_event && take_event(index, *event)) continue;
-    if (const auto* received = std::get_if<acp142::Received>(&*event)) {
+    if (const auto* received = std::get_if<p_mul::Received>(&*event)) {
       station.received.push_back(*received);
       station.received_at = now;
       core.on_committed(now, received->name);
-    } else if (const auto* ended = std::get_if<acp142::DestinationEnded>(&*event)) {
+    } else if (const auto* ended = std::get_if<p_mul::DestinationEnded>(&*event)) {
       station.ended.push_back(*ended);
     }
   }

@@ -9,8 +9,8 @@
 #include <optional>
 #include <vector>
 
-#include "gateways/acp142/carrier_udop_core.h"
-#include "gateways/acp142/p_mul_core.h"
+#include "gateways/p_mul/carrier_udop_core.h"
+#include "gateways/p_mul/p_mul_core.h"
 #include "tests/support/sim_world.h"
 
 namespace s5066::sim {
@@ -19,25 +19,25 @@ class PMulNodes {
  public:
   struct Options {
     WorldOptions world;
-    acp142::PMulCore::Config core{};            // node and groups are set by this class
-    acp142::CarrierUdopCore::Config carrier{};  // tables are set by this class
-    bool rate_known = true;                     // the carriers know the data rate
+    p_mul::PMulCore::Config core{};            // node and groups are set by this class
+    p_mul::CarrierUdopCore::Config carrier{};  // tables are set by this class
+    bool rate_known = true;                    // the carriers know the data rate
     Duration step = std::chrono::milliseconds(50);
   };
   struct Station {
     Client* client = nullptr;
-    std::unique_ptr<acp142::CarrierUdopCore> carrier;
-    std::unique_ptr<acp142::PMulCore> core;
+    std::unique_ptr<p_mul::CarrierUdopCore> carrier;
+    std::unique_ptr<p_mul::PMulCore> core;
     std::deque<gateways::SisEvent> news;
     std::map<std::uint8_t, gateways::SisRequestId> arq;  // key: the number in the header
     std::optional<Instant> received_at;
-    std::vector<acp142::Received> received;
-    std::vector<acp142::DestinationEnded> ended;
+    std::vector<p_mul::Received> received;
+    std::vector<p_mul::DestinationEnded> ended;
   };
 
   PMulNodes(Seed seed, const Options& options);
 
-  static acp142::NodeId id(std::size_t station) {
+  static p_mul::NodeId id(std::size_t station) {
     return {0x0A000001u + static_cast<std::uint32_t>(station)};
   }
   World& world() { return world_; }
@@ -48,7 +48,7 @@ class PMulNodes {
   UtcSeconds utc() const;
   /// Gets each event of a core first. If it returns true, the world does not record the event, and
   /// the function must commit what was received.
-  std::function<bool(std::size_t station, const acp142::MessageEvent&)> take_event;
+  std::function<bool(std::size_t station, const p_mul::MessageEvent&)> take_event;
 
  private:
   void serve(std::size_t index);

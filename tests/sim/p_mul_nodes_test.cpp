@@ -75,7 +75,7 @@ TEST(PMulNodes, a_group_with_loss_receives_a_message) {
     }
     ASSERT_EQ(nodes[0].ended.size(), 3u);
     for (const auto& ended : nodes[0].ended) {
-      EXPECT_EQ(ended.outcome, acp142::Outcome::delivered);
+      EXPECT_EQ(ended.outcome, p_mul::Outcome::delivered);
     }
     EXPECT_EQ(nodes.world().medium().faults().keyed_over_announced_burst, 0u);
     by_arq += nodes[0].carrier->stats().sent_arq;

@@ -11,7 +11,7 @@ namespace s5066 {
 namespace {
 
 using namespace std::chrono_literals;
-using acp142::Outcome;
+using p_mul::Outcome;
 
 struct Economy {
   double octets = 0;  // octets that the transmitter sent / octets of the message

@@ -8,10 +8,10 @@ namespace s5066::sim {
 namespace {
 
 using namespace std::chrono_literals;
-using acp142::DestinationEnded;
-using acp142::MessageName;
-using acp142::NodeId;
-using acp142::Received;
+using p_mul::DestinationEnded;
+using p_mul::MessageName;
+using p_mul::NodeId;
+using p_mul::Received;
 
 constexpr Duration kDetection = 300ms;  // a station notices a transmission 300 ms after its start
 constexpr UtcSeconds kStart{1'800'000'000};
@@ -20,7 +20,7 @@ constexpr UtcSeconds kStart{1'800'000'000};
 
 struct PMulWorld::Flight {
   std::size_t sender = 0;
-  acp142::OutgoingPdu pdu;
+  p_mul::OutgoingPdu pdu;
   Instant start{};
   Instant end{};
   bool collided = false;
@@ -29,7 +29,7 @@ struct PMulWorld::Flight {
 
 struct PMulWorld::Station {
   std::size_t index = 0;
-  std::unique_ptr<acp142::PMulCore> core;
+  std::unique_ptr<p_mul::PMulCore> core;
   Spool spool;
   std::shared_ptr<Flight> sending;
   bool pump_due = false;
@@ -49,7 +49,7 @@ PMulWorld::PMulWorld(std::uint64_t seed, const PMulOptions& options)
 }
 PMulWorld::~PMulWorld() = default;
 
-acp142::PMulCore& PMulWorld::core(std::size_t node) {
+p_mul::PMulCore& PMulWorld::core(std::size_t node) {
   return *stations_[node]->core;
 }
 PMulWorld::Spool& PMulWorld::spool(std::size_t node) {
@@ -63,12 +63,12 @@ UtcSeconds PMulWorld::utc() const {
 }
 
 void PMulWorld::start_core(Station& station) {
-  acp142::PMulCore::Config config = options_.core;
+  p_mul::PMulCore::Config config = options_.core;
   config.sender.node = config.receiver.node = id(station.index);
-  acp142::Group everybody{.id = {1}, .members = {}};
+  p_mul::Group everybody{.id = {1}, .members = {}};
   for (std::size_t i = 0; i < options_.nodes; ++i) everybody.members.push_back(id(i));
   config.sender.groups = {everybody};
-  station.core = std::make_unique<acp142::PMulCore>(config, rng_);
+  station.core = std::make_unique<p_mul::PMulCore>(config, rng_);
   station.core->on_clock(now(), utc());
   station.core->on_start(now());
   for (const auto& [name, expiry] : station.spool.expiry) {
@@ -76,16 +76,16 @@ void PMulWorld::start_core(Station& station) {
   }
   // Submits messages without an outcome again, as the mail side does.
   for (const auto& entry : station.spool.outgoing) {
-    const acp142::MessageKey key = entry.first;
-    acp142::Submission again = entry.second;
-    std::erase_if(again.destinations, [&](const acp142::Destination& destination) {
+    const p_mul::MessageKey key = entry.first;
+    p_mul::Submission again = entry.second;
+    std::erase_if(again.destinations, [&](const p_mul::Destination& destination) {
       return station.spool.outcomes[{key, destination.node}].count > 0;
     });
     if (again.destinations.empty()) continue;
     const auto open = again.destinations;
     if (station.core->request_submit(now(), std::move(again)).ok()) continue;
     for (const auto& destination : open) {
-      station.spool.outcomes[{key, destination.node}] = {1, acp142::Outcome::expired};
+      station.spool.outcomes[{key, destination.node}] = {1, p_mul::Outcome::expired};
     }
   }
 }
@@ -100,11 +100,11 @@ void PMulWorld::restart(std::size_t node) {
   drain(node);
 }
 
-acp142::MessageKey PMulWorld::submit(std::size_t from, const Message& message) {
+p_mul::MessageKey PMulWorld::submit(std::size_t from, const Message& message) {
   Station& station = *stations_[from];
-  acp142::Submission submission{.key = {next_key_++}, .priority = message.priority};
+  p_mul::Submission submission{.key = {next_key_++}, .priority = message.priority};
   submission.message_id = station.last_message =
-      acp142::next_message_id(station.last_message, utc());
+      p_mul::next_message_id(station.last_message, utc());
   submission.expiry = {utc().value +
                        std::chrono::duration_cast<std::chrono::seconds>(message.lifetime).count()};
   submission.acknowledged = message.acknowledged;
@@ -118,7 +118,7 @@ acp142::MessageKey PMulWorld::submit(std::size_t from, const Message& message) {
   for (auto& octet : submission.content) octet = static_cast<std::uint8_t>(rng_.next());
   contents_[name] = submission.content;
   const auto key = submission.key;
-  acp142::Submission& kept = station.spool.outgoing[key] = submission;
+  p_mul::Submission& kept = station.spool.outgoing[key] = submission;
   const auto accepted = station.core->request_submit(now(), std::move(submission));
   S5066_ASSERT(accepted.ok());
   kept.block_octets = (*accepted).block_octets;
@@ -143,7 +143,7 @@ void PMulWorld::drain(std::size_t node) {
   arm(node);
 }
 
-void PMulWorld::on_event(std::size_t node, const acp142::MessageEvent& event) {
+void PMulWorld::on_event(std::size_t node, const p_mul::MessageEvent& event) {
   Station& station = *stations_[node];
   if (const auto* ended = std::get_if<DestinationEnded>(&event)) {
     Outcome& outcome = station.spool.outcomes[{ended->key, ended->node}];
@@ -211,14 +211,14 @@ void PMulWorld::pump(std::size_t node) {
   flight->end =
       now() + from_seconds(8.0 * static_cast<double>(pdu->octets.size()) / options_.rate_bps);
   flight->pdu = std::move(*pdu);
-  const bool is_ack = flight->pdu.use == acp142::Use::ack;
+  const bool is_ack = flight->pdu.use == p_mul::Use::ack;
   ++counts_.pdus;
   counts_.octets += flight->pdu.octets.size();
   counts_.acks += is_ack;
   for (const auto& other : flights_) {
     if (other->end <= now()) continue;
     ++counts_.collisions;
-    counts_.ack_collisions += is_ack && other->pdu.use == acp142::Use::ack;
+    counts_.ack_collisions += is_ack && other->pdu.use == p_mul::Use::ack;
     other->collided = flight->collided = true;
   }
   flights_.push_back(flight);
@@ -265,7 +265,7 @@ std::string PMulWorld::faults() const {
     }
     for (const auto& [which, outcome] : station->spool.outcomes) {
       if (outcome.count > 1) return who + " was told twice what became of a message";
-      if (outcome.count == 0 || outcome.last != acp142::Outcome::delivered) continue;
+      if (outcome.count == 0 || outcome.last != p_mul::Outcome::delivered) continue;
       for (const auto& other : stations_) {
         if (id(other->index) != which.second) continue;
         if (!other->spool.received.contains(names_.at(which))) return who + " believes a lie";
@@ -287,7 +287,7 @@ std::size_t PMulWorld::delivered() const {
   std::size_t done = 0;
   for (const auto& station : stations_) {
     for (const auto& [which, outcome] : station->spool.outcomes) {
-      done += outcome.count > 0 && outcome.last == acp142::Outcome::delivered;
+      done += outcome.count > 0 && outcome.last == p_mul::Outcome::delivered;
     }
   }
   return done;

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "gateways/acp142/p_mul_core.h"
+#include "gateways/p_mul/p_mul_core.h"
 #include "s5066d/base/rng.h"
 #include "tests/support/event_heap.h"
 
@@ -24,21 +24,21 @@ struct PMulOptions {
   double reordering = 0;   // probability that a PDU is up to 20 s late
   double rate_bps = 2400;
   double commit_failures = 0;
-  acp142::PMulCore::Config core{};  // node and groups are set by this class
+  p_mul::PMulCore::Config core{};  // node and groups are set by this class
 };
 
 class PMulWorld {
  public:
   struct Outcome {
     unsigned count = 0;
-    acp142::Outcome last = acp142::Outcome::failed;
+    p_mul::Outcome last = p_mul::Outcome::failed;
   };
   /// Data that survives a power cut.
   struct Spool {
-    std::map<acp142::MessageKey, acp142::Submission> outgoing;
-    std::map<std::pair<acp142::MessageKey, acp142::NodeId>, Outcome> outcomes;
-    std::map<acp142::MessageName, Bytes> received;
-    std::map<acp142::MessageName, UtcSeconds> expiry;
+    std::map<p_mul::MessageKey, p_mul::Submission> outgoing;
+    std::map<std::pair<p_mul::MessageKey, p_mul::NodeId>, Outcome> outcomes;
+    std::map<p_mul::MessageName, Bytes> received;
+    std::map<p_mul::MessageName, UtcSeconds> expiry;
     unsigned commits_of_known = 0;  // messages that the core delivered a second time
   };
   struct Counts {
@@ -52,12 +52,12 @@ class PMulWorld {
   PMulWorld(std::uint64_t seed, const PMulOptions& options);
   ~PMulWorld();
 
-  static acp142::NodeId id(std::size_t node) {
+  static p_mul::NodeId id(std::size_t node) {
     return {static_cast<std::uint32_t>(node + 1) * 0x01010101u};
   }
   Rng& rng() { return rng_; }
   Instant now() const { return heap_.now(); }
-  acp142::PMulCore& core(std::size_t node);
+  p_mul::PMulCore& core(std::size_t node);
   Spool& spool(std::size_t node);
   const Counts& counts() const { return counts_; }
   PMulOptions& options() { return options_; }
@@ -70,7 +70,7 @@ class PMulWorld {
     bool acknowledged = true;
   };
   /// Returns the key; the submission must be accepted.
-  acp142::MessageKey submit(std::size_t from, const Message& message);
+  p_mul::MessageKey submit(std::size_t from, const Message& message);
   /// Restarts the node, which loses everything except its spool and breaks off its transmission.
   void restart(std::size_t node);
   /// Call this after you called a core directly.
@@ -94,7 +94,7 @@ class PMulWorld {
   void pump(std::size_t node);
   void finish(const std::shared_ptr<Flight>& flight);
   void deliver(std::size_t node, const Bytes& octets);
-  void on_event(std::size_t node, const acp142::MessageEvent& event);
+  void on_event(std::size_t node, const p_mul::MessageEvent& event);
   void arm(std::size_t node);
   UtcSeconds utc() const;
 
@@ -105,8 +105,8 @@ class PMulWorld {
   std::vector<std::shared_ptr<Flight>> flights_;
   Counts counts_;
   std::uint64_t next_key_ = 1;
-  std::map<acp142::MessageName, Bytes> contents_;
-  std::map<std::pair<acp142::MessageKey, acp142::NodeId>, acp142::MessageName> names_;
+  std::map<p_mul::MessageName, Bytes> contents_;
+  std::map<std::pair<p_mul::MessageKey, p_mul::NodeId>, p_mul::MessageName> names_;
 };
 
 }  // namespace s5066::sim

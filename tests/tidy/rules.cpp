@@ -239,7 +239,9 @@ Problems check_targets(const std::vector<SourceFile>& tree) {
     const std::string parent = folder_of(folder);
     const std::string name = folder.substr(parent.empty() ? 0 : parent.size() + 1);
     if (!cmake.contains(folder)) {  // the folder above must name its sources
-      if (text_of(parent).find(name + "/") == std::string::npos) {
+      const std::regex lists_folder("FOLDERS [^)]*\\b" + name + "\\b");
+      if (text_of(parent).find(name + "/") == std::string::npos &&
+          !std::regex_search(text_of(parent), lists_folder)) {
         problems.push_back({folder, 0, "has sources, but no target"});
       }
       continue;

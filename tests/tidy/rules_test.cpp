@@ -200,6 +200,11 @@ TEST(Targets, each_folder_defines_one_and_is_reached) {
   EXPECT_EQ(check_targets({source, {"modem/dsp/CMakeLists.txt", "# none\n"}, parent}).size(), 1u);
   EXPECT_TRUE(
       check_targets({source, {"modem/CMakeLists.txt", "add_executable(a dsp/x.cpp)\n"}}).empty());
+  const auto of_folders = [&](const std::string& folders) {
+    return check_targets({source, {"modem/CMakeLists.txt", "s5066_library(a FOLDERS " + folders}});
+  };
+  EXPECT_TRUE(of_folders("api dsp)\n").empty());
+  EXPECT_EQ(of_folders("api)\n").size(), 1u);
 }
 
 TEST(Layers, name_only_layers_and_libraries_that_exist) {

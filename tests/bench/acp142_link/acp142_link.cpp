@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "gateways/acp142/p_mul_pdu.h"
+#include "gateways/p_mul/p_mul_pdu.h"
 #include "modem/api/airtime.h"
 #include "s5066d/pdu/dpdu.h"
 #include "s5066d/sap/spdu.h"
@@ -139,8 +139,8 @@ std::string mail_of(const std::string& body) {
 /// Returns the time of one transmission of the Address_PDU and the one Data_PDU, each in its own
 /// frame.
 double floor_s(const modem::Mode& mode, std::size_t content_octets) {
-  const std::size_t address = acp142::kAddressHeaderOctets + acp142::kAddressEntryOctets;
-  const std::size_t data = acp142::kDataHeaderOctets + content_octets;
+  const std::size_t address = p_mul::kAddressHeaderOctets + p_mul::kAddressEntryOctets;
+  const std::size_t data = p_mul::kDataHeaderOctets + content_octets;
   return to_seconds(modem::airtime(
       mode, pdu::nonarq_octets(kBeforePdu + address) + pdu::nonarq_octets(kBeforePdu + data)));
 }

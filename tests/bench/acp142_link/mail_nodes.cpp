@@ -43,7 +43,7 @@ MailNodes::MailNodes(sim::Seed seed, const PMulNodes::Options& options) : nodes_
     gateway.core->on_start(now());
     drain(i);
   }
-  nodes_.take_event = [this](std::size_t station, const acp142::MessageEvent& event) {
+  nodes_.take_event = [this](std::size_t station, const p_mul::MessageEvent& event) {
     return take_event(station, event);
   };
 }
@@ -59,13 +59,13 @@ void MailNodes::send(const std::string& mail) {
   drain(0);
 }
 
-bool MailNodes::take_event(std::size_t station, const acp142::MessageEvent& event) {
+bool MailNodes::take_event(std::size_t station, const p_mul::MessageEvent& event) {
   MailCore& core = *gateways_[station].core;
   core.on_clock(now(), nodes_.utc());
-  if (const auto* received = std::get_if<acp142::Received>(&event)) {
+  if (const auto* received = std::get_if<p_mul::Received>(&event)) {
     core.on_received(now(), *received);
-  } else if (const auto* ended = std::get_if<acp142::DestinationEnded>(&event)) {
-    if (ended->outcome == acp142::Outcome::delivered) acknowledged_at_ = now();
+  } else if (const auto* ended = std::get_if<p_mul::DestinationEnded>(&event)) {
+    if (ended->outcome == p_mul::Outcome::delivered) acknowledged_at_ = now();
     core.on_destination_ended(now(), *ended);
   }
   drain(station);
@@ -80,13 +80,13 @@ void MailNodes::drain(std::size_t station) {
 
 void MailNodes::carry_out(std::size_t station, MailCore::Action action) {
   MailCore& core = *gateways_[station].core;
-  acp142::PMulCore& p_mul = *nodes_[station].core;
+  p_mul::PMulCore& p_mul = *nodes_[station].core;
   if (auto* request = std::get_if<acp142::MailRequest>(&action)) {
     std::vector<acp142::MailRequest> one;
     one.push_back(std::move(*request));
     core.on_store_result(now(), gateways_[station].store->execute(one).at(0));
   } else if (auto* submit = std::get_if<MailCore::Submit>(&action)) {
-    const acp142::MessageKey key = submit->submission.key;
+    const p_mul::MessageKey key = submit->submission.key;
     content_octets_ = submit->submission.content.size();
     const auto accepted = p_mul.request_submit(now(), std::move(submit->submission));
     S5066_ASSERT(accepted.ok());

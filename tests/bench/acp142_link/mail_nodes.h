@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "gateways/acp142/mail_core.h"
+#include "gateways/acp142/mail/mail_core.h"
 #include "gateways/acp142/sqlite_mail_store.h"
 #include "tests/sim/p_mul_nodes.h"
 #include "tests/unit/gateways/temporary_folder.h"
@@ -35,7 +35,7 @@ class MailNodes {
     std::unique_ptr<acp142::MailCore> core;
     std::optional<acp142::SqliteMailStore> store;
   };
-  bool take_event(std::size_t station, const acp142::MessageEvent& event);
+  bool take_event(std::size_t station, const p_mul::MessageEvent& event);
   void drain(std::size_t station);
   void carry_out(std::size_t station, acp142::MailCore::Action action);
 

@@ -25,7 +25,7 @@
 #include <string_view>
 #include <thread>
 
-#include "gateways/acp142/mail_service.h"
+#include "gateways/acp142/mail/mail_service.h"
 #include "s5066d/posix/socket.h"
 #include "tests/bench/acp142_throughput/smtp_load.h"
 #include "tests/bench/common/arguments.h"

@@ -101,7 +101,7 @@ TEST(Relays, a_station_of_the_same_transmission_that_never_has_it) {
   world.route(0, "back.example", {1});
   world.route(1, "back.example", {2});
   world.own(2, "back.example");
-  world.lose = [](std::size_t listener, std::size_t speaker, const acp142::OutgoingPdu&) {
+  world.lose = [](std::size_t listener, std::size_t speaker, const p_mul::OutgoingPdu&) {
     return listener == 2 && speaker == 0;
   };
   world.start();
@@ -120,7 +120,7 @@ TEST(Relays, a_station_of_the_same_transmission_that_never_acknowledges) {
   world.route(0, "back.example", {1});
   world.route(1, "back.example", {2});
   world.own(2, "back.example");
-  world.lose = [](std::size_t, std::size_t speaker, const acp142::OutgoingPdu&) {
+  world.lose = [](std::size_t, std::size_t speaker, const p_mul::OutgoingPdu&) {
     return speaker == 2;
   };
   world.start();
@@ -141,8 +141,8 @@ TEST(Relays, a_relay_that_hears_only_the_shrunk_list) {
     make_diamond(world, {2});
     if (foreign) world.make_foreign(0);
     bool acknowledged = false;
-    world.lose = [&](std::size_t listener, std::size_t speaker, const acp142::OutgoingPdu& pdu) {
-      acknowledged |= speaker == 2 && listener == 0 && pdu.use == acp142::Use::ack;
+    world.lose = [&](std::size_t listener, std::size_t speaker, const p_mul::OutgoingPdu& pdu) {
+      acknowledged |= speaker == 2 && listener == 0 && pdu.use == p_mul::Use::ack;
       return speaker == 0 && listener == 1 && !acknowledged;
     };
     world.start();
@@ -172,7 +172,7 @@ TEST(Relays, two_ways_at_once_to_one_station_are_one_message_there) {
 TEST(Relays, one_of_two_ways_is_enough) {
   MailWorld world(1, {.stations = 4});
   make_diamond(world, {1, 2});
-  world.lose = [](std::size_t listener, std::size_t speaker, const acp142::OutgoingPdu&) {
+  world.lose = [](std::size_t listener, std::size_t speaker, const p_mul::OutgoingPdu&) {
     return listener == 2 || speaker == 2;
   };
   world.start();
@@ -356,7 +356,7 @@ TEST(AbsentStation, holds_up_no_mail_for_the_others_and_all_that_expires_is_repo
   }
   world.group(0, {1, 2});
   bool off = true;
-  world.lose = [&](std::size_t listener, std::size_t speaker, const acp142::OutgoingPdu&) {
+  world.lose = [&](std::size_t listener, std::size_t speaker, const p_mul::OutgoingPdu&) {
     return off && (listener == 2 || speaker == 2);
   };
   world.start();

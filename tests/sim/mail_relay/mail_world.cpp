@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "gateways/acp142/next_hops.h"
+#include "gateways/acp142/mail/next_hops.h"
 #include "s5066d/base/assert.h"
 
 namespace s5066::sim {
@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using acp142::MailCore;
-using acp142::NodeId;
+using p_mul::NodeId;
 
 constexpr UtcSeconds kStart{1'800'000'000};
 
@@ -41,7 +41,7 @@ struct MailWorld::Station {
   bool foreign = false;
   std::optional<acp142::SqliteMailStore> store;
   std::optional<MailCore> mail;
-  std::optional<acp142::PMulCore> air;
+  std::optional<p_mul::PMulCore> air;
   unsigned life = 0;
   bool on = false;
   bool cut = false;
@@ -105,7 +105,7 @@ void MailWorld::open(Station& station) {
   mail.groups = station.groups;
   mail.spool_poll = 5min;  // each poll is a commit
   mail.delay_poll = 1h;
-  acp142::PMulCore::Config air;
+  p_mul::PMulCore::Config air;
   air.sender.node = air.receiver.node = id(station.index);
   for (const auto& members : station.groups) {
     const auto number = static_cast<std::uint32_t>(air.sender.groups.size() + 1);
@@ -228,11 +228,11 @@ void MailWorld::drain(Station& station) {
     }
     while (auto event = station.air->poll_event()) {
       more = true;
-      if (const auto* ended = std::get_if<acp142::DestinationEnded>(&*event)) {
+      if (const auto* ended = std::get_if<p_mul::DestinationEnded>(&*event)) {
         station.mail->on_destination_ended(heap_.now(), *ended);
-      } else if (const auto* received = std::get_if<acp142::Received>(&*event)) {
+      } else if (const auto* received = std::get_if<p_mul::Received>(&*event)) {
         station.mail->on_received(heap_.now(), *received);
-      } else if (const auto* unanswered = std::get_if<acp142::Unanswered>(&*event)) {
+      } else if (const auto* unanswered = std::get_if<p_mul::Unanswered>(&*event)) {
         station.mail->on_unanswered(*unanswered);
       }
     }
@@ -273,7 +273,7 @@ void MailWorld::take(Station& station, acp142::MailRequest& request) {
 }
 
 void MailWorld::take(Station& station, MailCore::Submit& submit) {
-  const acp142::MessageKey key = submit.submission.key;
+  const p_mul::MessageKey key = submit.submission.key;
   if (station.foreign) {
     auto mail = acp142::decode_mule(*acp142::decode_cdt(submit.submission.content, {}), {});
     acp142::take_next_hops(id(station.index), mail->envelope.recipients.size(), mail->content);

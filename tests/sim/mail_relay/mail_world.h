@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "gateways/acp142/mail_core.h"
-#include "gateways/acp142/p_mul_core.h"
+#include "gateways/acp142/mail/mail_core.h"
 #include "gateways/acp142/sqlite_mail_store.h"
+#include "gateways/p_mul/p_mul_core.h"
 #include "s5066d/base/rng.h"
 #include "tests/support/event_heap.h"
 #include "tests/unit/gateways/temporary_folder.h"
@@ -43,7 +43,7 @@ class MailWorld {
   ~MailWorld();
 
   /// Station i owns "si.example", to which reports to its senders go.
-  static acp142::NodeId id(std::size_t station) {
+  static p_mul::NodeId id(std::size_t station) {
     return {0x0A010101u + static_cast<std::uint32_t>(station)};
   }
   static std::string domain(std::size_t station) {
@@ -61,7 +61,7 @@ class MailWorld {
   /// which station.
   void make_foreign(std::size_t station);
   /// Called for each PDU and listener; the PDU is lost for this listener if it returns true.
-  std::function<bool(std::size_t listener, std::size_t speaker, const acp142::OutgoingPdu&)> lose;
+  std::function<bool(std::size_t listener, std::size_t speaker, const p_mul::OutgoingPdu&)> lose;
   void start();
 
   bool has_route(std::size_t at, const std::string& address);

@@ -1,4 +1,4 @@
-#include "gateways/acp142/address_table.h"
+#include "gateways/acp142/mail/address_table.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // DeliveryRoom limits how many messages may be in progress, by destination and precedence.
-#include "gateways/acp142/delivery_room.h"
+#include "gateways/acp142/mail/delivery_room.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gateways/acp142/mail_core.h"
+#include "gateways/acp142/mail/mail_core.h"
 #include "gateways/acp142/sqlite_mail_store.h"
 #include "tests/unit/acp142/now.h"
 #include "tests/unit/gateways/temporary_folder.h"

@@ -1,6 +1,6 @@
 // These tests run the whole mail gateway except its main(), with a scripted SIS server below. Time
 // is real, so a test shows that an event did not happen by waiting for a later one.
-#include "gateways/acp142/mail_service.h"
+#include "gateways/acp142/mail/mail_service.h"
 
 #include <gtest/gtest.h>
 
@@ -32,10 +32,10 @@ struct Lines : LogSink {
 
 /// Returns the name of the message to which this PDU belongs.
 std::optional<MessageName> name_in(const sis::UnidataRequest& request) {
-  const auto pdu = decode(ByteSpan(request.updu).subspan(gateways::kRcopHeaderBytes));
+  const auto pdu = p_mul::decode(ByteSpan(request.updu).subspan(gateways::kRcopHeaderBytes));
   if (!pdu) return std::nullopt;
-  if (const auto* address = std::get_if<AddressPdu>(&*pdu)) return address->name;
-  if (const auto* data = std::get_if<DataPdu>(&*pdu)) return data->name;
+  if (const auto* address = std::get_if<p_mul::AddressPdu>(&*pdu)) return address->name;
+  if (const auto* data = std::get_if<p_mul::DataPdu>(&*pdu)) return data->name;
   return std::nullopt;
 }
 
@@ -231,16 +231,17 @@ TEST_F(MailServiceTest, a_station_is_silent_until_the_operator_or_itself_says_ot
   EXPECT_NE(ask("stations").find("\tsilent\t"), std::string::npos);
   mail("1");
   ASSERT_TRUE(until([&] { return !server.sent.empty(); }));
-  const auto pdu = decode(ByteSpan(server.sent[0].updu).subspan(gateways::kRcopHeaderBytes));
+  const auto pdu = p_mul::decode(ByteSpan(server.sent[0].updu).subspan(gateways::kRcopHeaderBytes));
   ASSERT_TRUE(pdu);
-  const AckPdu ack{.sender = kShip, .entries = {{.name = std::get<AddressPdu>(*pdu).name}}};
+  const p_mul::AckPdu ack{.sender = kShip,
+                          .entries = {{.name = std::get<p_mul::AddressPdu>(*pdu).name}}};
   Bytes updu;
-  gateways::encode(gateways::RcopHeader{.application_id = kPMulApplication}, updu);
+  gateways::encode(gateways::RcopHeader{.application_id = p_mul::kPMulApplication}, updu);
   append(updu, encode(ack));
   EXPECT_NE(ask("stations").find("\theard never\t1 waiting\t"), std::string::npos);
-  server.say(sis::UnidataIndication{.destination_sap = kMmhsSap,
+  server.say(sis::UnidataIndication{.destination_sap = p_mul::kMmhsSap,
                                     .destination = Address{0x01020001},
-                                    .source_sap = kMmhsSap,
+                                    .source_sap = p_mul::kMmhsSap,
                                     .source = Address{0x01020002},
                                     .updu = updu});
   ASSERT_TRUE(until([&] { return log.has("mail_delivered"); }));

@@ -1,5 +1,5 @@
 // The settings reach the machines.
-#include "gateways/acp142/mail_setup.h"
+#include "gateways/acp142/mail/mail_setup.h"
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ MailConfig config_of() {
 
 // The blocks are the smallest that can be configured, and the parity is too little to help yet.
 TEST(MailSetup, what_smtp_may_hand_over_every_station_takes_from_the_air) {
-  constexpr std::size_t kBlockOctets = 512 - kParityHeaderOctets;
+  constexpr std::size_t kBlockOctets = 512 - p_mul::kParityHeaderOctets;
   const std::size_t most = kMessageOctetsMax + kEnvelopeOctetsMax;
   const auto total = static_cast<std::uint16_t>((most + kBlockOctets - 1) / kBlockOctets);
   MailConfig config = config_of();
@@ -27,7 +27,7 @@ TEST(MailSetup, what_smtp_may_hand_over_every_station_takes_from_the_air) {
   Rng rng(1);
   gateways::UtcReference utc;
   utc.set({}, {1'700'000'000});
-  PMulReceiver receiver(p_mul_config(config).receiver, rng, utc);
+  p_mul::PMulReceiver receiver(p_mul_config(config).receiver, rng, utc);
   const MessageName name{{2}, 7};
   receiver.on_address({}, {.name = name,
                            .total = total,
@@ -61,19 +61,19 @@ TEST(MailSetup, what_is_configured_of_p_mul_is_what_it_does) {
                       .clock_tolerance_s = 6};
   config.groups[0].rounds = config.rounds;
   config.groups[0].rounds.emcon_repeats_max = 8;
-  const PMulCore::Config p_mul = p_mul_config(config);
+  const p_mul::PMulCore::Config p_mul = p_mul_config(config);
   ASSERT_TRUE(p_mul.sender.groups.at(0).rules);
-  const RoundRules& group = *p_mul.sender.groups[0].rules;
-  const RoundRules& rest = p_mul.sender;
+  const p_mul::RoundRules& group = *p_mul.sender.groups[0].rules;
+  const p_mul::RoundRules& rest = p_mul.sender;
   EXPECT_EQ(group.emcon_repeats_max, 8u);
   EXPECT_EQ(rest.emcon_repeats_max, 7u);
-  for (const RoundRules* rules : {&group, &rest}) {
+  for (const p_mul::RoundRules* rules : {&group, &rest}) {
     EXPECT_EQ(rules->ack_wait, 41s);
     EXPECT_EQ(rules->back_off, 2.5);
     EXPECT_EQ(rules->emcon_interval, 901s);
     EXPECT_EQ(rules->pdu_octets_max, 1022u);
     EXPECT_EQ(rules->block_octets, 1000u);
-    EXPECT_EQ(rules->checksum, Checksum::internet);
+    EXPECT_EQ(rules->checksum, p_mul::Checksum::internet);
     EXPECT_FALSE(rules->extra_address);
     EXPECT_TRUE(rules->coded);
     EXPECT_EQ(rules->parity_ahead, 0.3);
@@ -88,7 +88,7 @@ TEST(MailSetup, what_is_configured_of_p_mul_is_what_it_does) {
   EXPECT_EQ(p_mul.receiver.ack_when_missing, 31u);
   EXPECT_EQ(p_mul.receiver.orphan_max, 61s);
   EXPECT_EQ(p_mul.receiver.expiry_margin, 6s);
-  EXPECT_EQ(p_mul.receiver.checksum, Checksum::internet);
+  EXPECT_EQ(p_mul.receiver.checksum, p_mul::Checksum::internet);
   EXPECT_EQ(p_mul.receiver.pdu_octets_max, 1022u);
 }
 
@@ -105,7 +105,7 @@ TEST(MailSetup, over_hf_the_node_repeats_as_often_as_configured) {
 TEST(MailSetup, by_udp_ports_group_rates_and_addresses_are_as_configured) {
   MailConfig config = config_of();
   use_udp(config);
-  CarrierUdp::Config udp = udp_config(config);
+  p_mul::CarrierUdp::Config udp = udp_config(config);
   EXPECT_EQ(udp.core.ports.group_control, 2751);
   EXPECT_EQ(udp.core.ports.announce, 2752);
   EXPECT_EQ(udp.core.ports.data, 2753);
@@ -133,7 +133,7 @@ TEST(MailSetup, by_udp_ports_group_rates_and_addresses_are_as_configured) {
   EXPECT_EQ(udp.core.groups.at({1}), 7u);
   EXPECT_EQ(udp.core.nodes.at({2}), 99u);
   EXPECT_EQ(udp.core.nodes.at({3}), 3u);
-  const PMulGroups::Config groups = p_mul_config(config).groups;
+  const p_mul::PMulGroups::Config groups = p_mul_config(config).groups;
   EXPECT_EQ(groups.pool, std::vector<std::uint32_t>{8});
   EXPECT_EQ(groups.wait_for_reject, 9ms);
   EXPECT_EQ(groups.announce_delay, 10ms);
@@ -146,13 +146,13 @@ TEST(MailSetup, blocks_of_an_earlier_configuration_still_go) {
     MailConfig config = config_of();
     if (udp) use_udp(config);
     config.rounds.pdu_octets_max = 512;
-    const PMulCore::Config p_mul = p_mul_config(config);
+    const p_mul::PMulCore::Config p_mul = p_mul_config(config);
     EXPECT_EQ(p_mul.sender.bearer_octets_max, udp ? 8972u : 2042u);
     if (udp) {
       EXPECT_EQ(udp_config(config).core.pdu_octets_max, 8972u);
     }
     Rng rng(1);
-    PMulCore core(p_mul, rng);
+    p_mul::PMulCore core(p_mul, rng);
     core.on_clock({}, {1000});
     Submission resumed{.key = {1},
                        .message_id = 1,
@@ -167,7 +167,7 @@ TEST(MailSetup, blocks_of_an_earlier_configuration_still_go) {
     EXPECT_EQ(core.request_submit({}, resumed)->block_octets, 490);
     std::size_t largest = 0;
     while (const auto pdu = core.poll_pdu({})) largest = std::max(largest, pdu->octets.size());
-    EXPECT_EQ(largest, 2012u + kDataHeaderOctets);
+    EXPECT_EQ(largest, 2012u + p_mul::kDataHeaderOctets);
   }
 }
 

@@ -1,4 +1,4 @@
-#include "gateways/acp142/mail_types.h"
+#include "gateways/acp142/mail/mail_types.h"
 
 #include <gtest/gtest.h>
 

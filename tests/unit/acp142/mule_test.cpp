@@ -1,9 +1,9 @@
-#include "gateways/acp142/mule.h"
+#include "gateways/acp142/mail/mule.h"
 
 #include <gtest/gtest.h>
 #include <zlib.h>
 
-#include "gateways/acp142/cdt.h"
+#include "gateways/acp142/mail/cdt.h"
 #include "s5066d/base/rng.h"
 
 namespace s5066::acp142 {

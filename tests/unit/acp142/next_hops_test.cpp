@@ -1,4 +1,4 @@
-#include "gateways/acp142/next_hops.h"
+#include "gateways/acp142/mail/next_hops.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "gateways/acp142/repeat_marks.h"
+#include "gateways/acp142/mail/repeat_marks.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "gateways/acp142/smtp_server_core.h"
+#include "gateways/acp142/smtp/smtp_server_core.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "gateways/acp142/smtp_shell.h"
+#include "gateways/acp142/smtp/smtp_shell.h"
 
 #include <gtest/gtest.h>
 

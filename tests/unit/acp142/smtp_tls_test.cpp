@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "gateways/acp142/smtp_shell.h"
+#include "gateways/acp142/smtp/smtp_shell.h"
 #include "tests/support/certificates.h"
 #include "tests/unit/gateways/temporary_folder.h"
 

@@ -1,0 +1,241 @@
+#include "gateways/acp142/mail/cdt.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "s5066d/base/assert.h"
+
+namespace s5066::acp142 {
+namespace {
+
+constexpr std::uint8_t kSequence = 0x30;
+constexpr std::uint8_t kOctetString = 0x04;
+constexpr std::uint8_t kOctetStringInPieces = 0x24;
+constexpr std::uint8_t kInteger = 0x02;
+constexpr std::uint8_t kShortImplicit = 0x80;  // [0] IMPLICIT INTEGER
+constexpr std::uint8_t kShortExplicit = 0xA0;  // [0] EXPLICIT INTEGER; also the compressedContent
+constexpr int kDepthMax = 8;
+/// More than a change of strategy in mid-stream takes.
+constexpr std::size_t kFlushOctets = 64;
+
+// --- BER -----------------------------------------------------------------------------------------
+
+void put_header(Bytes& out, std::uint8_t tag, std::size_t length) {
+  out.push_back(tag);
+  if (length < 128) {
+    out.push_back(static_cast<std::uint8_t>(length));
+    return;
+  }
+  int octets = 0;
+  for (std::size_t rest = length; rest > 0; rest >>= 8) ++octets;
+  out.push_back(static_cast<std::uint8_t>(0x80 | octets));
+  for (int i = octets - 1; i >= 0; --i) out.push_back(static_cast<std::uint8_t>(length >> (8 * i)));
+}
+
+Bytes wrap(std::uint8_t tag, ByteSpan inner) {
+  Bytes out;
+  put_header(out, tag, inner.size());
+  append(out, inner);
+  return out;
+}
+
+Bytes short_form(CdtTags tags, std::uint8_t value) {
+  const Bytes number{value};
+  if (tags == CdtTags::implicit_) return wrap(kShortImplicit, number);
+  return wrap(kShortExplicit, wrap(kInteger, number));
+}
+
+struct Element {
+  std::uint8_t tag = 0;
+  ByteSpan content;
+  ByteSpan rest;  // what follows the element
+};
+
+Result<Element> take_element(ByteSpan from, int depth = 0);
+
+/// The content of an element of indefinite length ends at two zero octets of its own level.
+Result<Element> take_indefinite(std::uint8_t tag, ByteSpan body, int depth) {
+  if (depth == kDepthMax) return Error{ErrorCode::too_large, "nesting"};
+  ByteSpan at = body;
+  while (true) {
+    if (at.size() < 2) return Error{ErrorCode::truncated, "indefinite length"};
+    if (at[0] == 0 && at[1] == 0) {
+      return Element{tag, body.first(body.size() - at.size()), at.subspan(2)};
+    }
+    auto inner = take_element(at, depth + 1);
+    if (!inner) return inner.error();
+    at = inner->rest;
+  }
+}
+
+Result<Element> take_element(ByteSpan from, int depth) {
+  if (from.size() < 2) return Error{ErrorCode::truncated, "element"};
+  const std::uint8_t tag = from[0];
+  if ((tag & 0x1F) == 0x1F) return Error{ErrorCode::unsupported, "long tag"};
+  if (from[1] == 0x80) return take_indefinite(tag, from.subspan(2), depth);
+  std::size_t length = from[1];
+  std::size_t at = 2;
+  if (length > 0x80) {
+    const std::size_t octets = length & 0x7F;
+    if (octets > 4) return Error{ErrorCode::too_large, "length"};
+    if (from.size() < 2 + octets) return Error{ErrorCode::truncated, "length"};
+    length = 0;
+    for (; at < 2 + octets; ++at) length = length << 8 | from[at];
+  }
+  if (length > from.size() - at) return Error{ErrorCode::truncated, "content"};
+  return Element{tag, from.subspan(at, length), from.subspan(at + length)};
+}
+
+Result<Element> take_tagged(ByteSpan from, std::uint8_t tag, const char* what) {
+  auto element = take_element(from);
+  if (element && element->tag != tag) return Error{ErrorCode::bad_field, what};
+  return element;
+}
+
+struct ShortForm {
+  std::uint32_t value = 0;
+  ByteSpan rest;
+};
+
+// STANDARD: the module of RFC 8494 names no tagging, which by X.680 means explicit; those who came
+// before it send implicit tags. We take both.
+Result<ShortForm> take_short_form(ByteSpan from, const char* what) {
+  auto element = take_element(from);
+  if (!element) return element.error();
+  ByteSpan number = element->content;
+  if (element->tag == kShortExplicit) {
+    auto inner = take_tagged(element->content, kInteger, what);
+    if (!inner) return inner.error();
+    number = inner->content;
+  } else if (element->tag != kShortImplicit) {
+    return Error{ErrorCode::unsupported, what};  // an object identifier, which MULE never uses
+  }
+  if (number.empty() || number.size() > 4) return Error{ErrorCode::bad_field, what};
+  ShortForm form{0, element->rest};
+  for (const std::uint8_t octet : number) form.value = form.value << 8 | octet;
+  return form;
+}
+
+Result<Bytes> take_octet_string(ByteSpan from, int depth = 0) {
+  auto element = take_element(from);
+  if (!element) return element.error();
+  if (element->tag == kOctetString) {
+    return Bytes(element->content.begin(), element->content.end());
+  }
+  if (element->tag != kOctetStringInPieces) return Error{ErrorCode::bad_field, "octet string"};
+  if (depth == kDepthMax) return Error{ErrorCode::too_large, "nesting"};
+  Bytes whole;
+  for (ByteSpan at = element->content; !at.empty();) {
+    auto piece = take_octet_string(at, depth + 1);
+    if (!piece) return piece.error();
+    append(whole, *piece);
+    at = take_element(at)->rest;
+  }
+  return whole;
+}
+
+// --- zlib ----------------------------------------------------------------------------------------
+
+/// The first `coded` octets are only coded, symbol by symbol, which leaves at least one bit of
+/// each.
+Bytes deflated(ByteSpan content, std::size_t coded) {
+  z_stream stream{};
+  // All fail but for memory, which ends the process anyway.
+  S5066_ASSERT(deflateInit(&stream, Z_BEST_COMPRESSION) == Z_OK);
+  Bytes out(compressBound(static_cast<uLong>(content.size())) + kFlushOctets);
+  stream.next_out = out.data();
+  stream.avail_out = static_cast<uInt>(out.size());
+  stream.next_in = const_cast<Bytef*>(content.data());
+  if (coded > 0) {
+    S5066_ASSERT(deflateParams(&stream, Z_BEST_COMPRESSION, Z_HUFFMAN_ONLY) == Z_OK);
+    stream.avail_in = static_cast<uInt>(coded);
+    S5066_ASSERT(deflate(&stream, Z_NO_FLUSH) == Z_OK && stream.avail_in == 0);
+    S5066_ASSERT(deflateParams(&stream, Z_BEST_COMPRESSION, Z_DEFAULT_STRATEGY) == Z_OK);
+  }
+  stream.avail_in = static_cast<uInt>(content.size() - coded);
+  S5066_ASSERT(deflate(&stream, Z_FINISH) == Z_STREAM_END);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+/// As short as a receiver takes it: what is longer than that by a ratio it has for a bomb.
+Bytes deflated(ByteSpan content) {
+  const InflateLimits limits;
+  Bytes out = deflated(content, 0);
+  for (std::size_t coded = content.size() / 64 + 1; content.size() > limits.octets_always_allowed &&
+                                                    content.size() > limits.ratio_max * out.size();
+       coded *= 2) {
+    out = deflated(content, std::min(coded, content.size()));
+  }
+  return out;
+}
+
+class Inflater {
+ public:
+  Inflater() { S5066_ASSERT(inflateInit(&stream_) == Z_OK); }
+  ~Inflater() { inflateEnd(&stream_); }
+  Inflater(const Inflater&) = delete;
+  Inflater& operator=(const Inflater&) = delete;
+
+  Result<Bytes> run(ByteSpan compressed, std::size_t octets_max) {
+    stream_.next_in = const_cast<Bytef*>(compressed.data());
+    stream_.avail_in = static_cast<uInt>(compressed.size());
+    Bytes out;
+    std::array<std::uint8_t, 16384> piece;
+    while (true) {
+      stream_.next_out = piece.data();
+      stream_.avail_out = static_cast<uInt>(piece.size());
+      const int result = inflate(&stream_, Z_NO_FLUSH);
+      const std::size_t octets = piece.size() - stream_.avail_out;
+      if (octets > octets_max - out.size()) {
+        return Error{ErrorCode::too_large, "decompressed content"};
+      }
+      append(out, ByteSpan(piece.data(), octets));
+      if (result == Z_STREAM_END) return out;
+      if (result == Z_BUF_ERROR || (result == Z_OK && stream_.avail_in == 0 && octets == 0)) {
+        return Error{ErrorCode::truncated, "zlib stream"};
+      }
+      if (result != Z_OK) return Error{ErrorCode::bad_checksum, "zlib stream"};
+    }
+  }
+
+ private:
+  z_stream stream_{};
+};
+
+}  // namespace
+
+Bytes encode_cdt(ByteSpan content, CdtTags tags) {
+  Bytes info = short_form(tags, kContentTypeMule);
+  append(info, wrap(kShortExplicit, wrap(kOctetString, deflated(content))));
+  Bytes whole = short_form(tags, 0);  // zlibCompress
+  append(whole, wrap(kSequence, info));
+  return wrap(kSequence, whole);
+}
+
+Result<Bytes> decode_cdt(ByteSpan octets, const InflateLimits& limits, std::uint8_t content_type) {
+  const auto whole = take_tagged(octets, kSequence, "CompressedData");
+  if (!whole) return whole.error();
+  const auto algorithm = take_short_form(whole->content, "compression algorithm");
+  if (!algorithm) return algorithm.error();
+  if (algorithm->value != 0) return Error{ErrorCode::unsupported, "compression algorithm"};
+  const auto info = take_tagged(algorithm->rest, kSequence, "compressedContentInfo");
+  if (!info) return info.error();
+  const auto type = take_short_form(info->content, "content type");
+  if (!type) return type.error();
+  if (type->value != content_type) return Error{ErrorCode::unsupported, "content type"};
+  const auto tagged = take_tagged(type->rest, kShortExplicit, "compressedContent");
+  if (!tagged) return tagged.error();
+  const auto compressed = take_octet_string(tagged->content);
+  if (!compressed) return compressed.error();
+
+  const std::size_t by_ratio =
+      std::max(limits.octets_always_allowed, compressed->size() * limits.ratio_max);
+  return Inflater().run(*compressed, std::min(limits.octets_max, by_ratio));
+}
+
+}  // namespace s5066::acp142

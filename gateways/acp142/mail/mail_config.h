@@ -1,0 +1,194 @@
+// All that one s5066-acp142 needs to know, as plain values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gateways/acp142/mail/p_mul_names.h"
+#include "gateways/p_mul/p_mul_pdu.h"
+#include "s5066d/base/ids.h"
+#include "s5066d/base/log.h"
+#include "sis/primitives.h"
+
+namespace s5066::acp142 {
+
+/// Addresses for dynamic groups.
+inline constexpr std::size_t kPoolMax = 256;
+/// On a LAN it is commits that take time, and many can be made at once.
+inline constexpr std::uint32_t kUdpActiveMax = 64;
+inline constexpr std::uint32_t kUdpActiveReserve = 8;  // for each step of precedence above routine
+inline constexpr std::uint32_t kUdpStationActiveMax = 16;
+inline constexpr std::uint32_t kUdpStationActiveReserve = 4;
+/// Of a PDU where nothing is configured: over HF its block fills two frames, on a LAN one datagram
+/// that is not divided. And at most.
+inline constexpr std::uint32_t kPduOctets = 2034;
+inline constexpr std::uint32_t kPduOctetsMaxSis = 2042;
+inline constexpr std::uint32_t kPduOctetsUdp = 1472;
+inline constexpr std::uint32_t kPduOctetsMaxUdp = 8972;
+/// Of a message, as SMTP hands it over: so much every station takes from the air.
+inline constexpr std::uint32_t kMessageOctetsMax = 16u << 20;
+/// More than an envelope has, of a thousand recipients and what each wants to be told.
+inline constexpr std::uint32_t kEnvelopeOctetsMax = 4u << 20;
+
+struct MailConfig {
+  /// STARTTLS where mail is handed over to us. Files are read anew for each handshake.
+  struct SmtpTls {
+    std::string certificate_file;
+    std::string key_file;
+    std::string ca_file;    // empty: clients need no certificate
+    bool required = false;  // no mail without TLS
+  };
+  /// STARTTLS where we hand mail over, if that server offers it.
+  struct MailServerTls {
+    std::string ca_file;      // empty: any certificate will do
+    std::string server_name;  // that the certificate must be for; empty: the address
+    bool required = false;    // no mail without TLS
+  };
+  /// Who may use which precedence: the first that fits client and sender decides.
+  struct Precedence {
+    std::string client;  // network; empty: any
+    std::string from;    // pattern; empty: any
+    int mt_priority_max = 0;
+  };
+  struct PriorityField {
+    std::string name;
+    std::string value;
+    int mt_priority = 0;
+  };
+  struct Smtp {
+    std::string address = "127.0.0.1";
+    std::uint16_t port = 2525;  // 0: any; the log says which
+    bool lmtp = false;
+    std::vector<std::string> allow;  // networks; beyond loopback needed
+    std::uint32_t message_octets_max = kMessageOctetsMax;
+    std::uint32_t recipients_max = 1000;
+    std::uint32_t connections_max = 200;
+    std::optional<SmtpTls> tls;
+    std::vector<Precedence> precedence;  // empty: everybody may use all
+    std::vector<PriorityField> priority_fields;
+  };
+  struct MailServer {
+    std::string address = "127.0.0.1";
+    std::uint16_t port = 25;
+    bool lmtp = false;
+    std::optional<MailServerTls> tls;
+  };
+  /// How messages are sent. Each name of ACP 142 is in docs/conformance/mail_parameters.md.
+  struct Rounds {
+    std::uint32_t ack_wait_s = 30;  // from the end of a transmission to its repeat
+    std::uint32_t back_off_percent = 150;
+    std::uint32_t emcon_interval_s = 600;
+    std::uint32_t emcon_repeats_max = 4;
+    std::uint32_t pdu_octets_max = kPduOctets;
+    bool internet_checksum = false;  // in what we send
+    bool extra_address = true;
+    bool coded = false;  // parity, too
+    std::uint32_t parity_ahead_percent = 0;
+    bool resend_all = false;
+  };
+  /// And received, from whatever group they come.
+  struct Receiving {
+    std::uint32_t ack_slot_ms = 8000;
+    std::uint32_t ack_again_s = 120;
+    std::uint32_t missing_list_max = 64;
+    std::uint32_t ack_when_missing = 0;  // 0: never in mid-round
+    std::uint32_t orphan_s = 1800;
+    std::uint32_t clock_tolerance_s = 60;
+  };
+  struct Station {
+    std::string name;
+    NodeId node;
+    Address address;
+    bool silent = false;            // in EMCON: takes messages and does not answer
+    std::uint32_t udp_address = 0;  // IPv4; 0: that of its number
+    bool explicit_tags = false;     // in the compressed data type that is sent to it
+  };
+  struct Group {
+    std::string name;
+    Address address;
+    std::vector<std::string> stations;
+    std::uint32_t udp_address = 0;  // of IPv4 multicast
+    double udp_rate_bps = 0;        // 0: as all the rest
+    Rounds rounds;
+  };
+  /// P_MUL by UDP multicast on a LAN.
+  struct Udp {
+    std::uint32_t interface = 0;  // IPv4 address of ours; 0: the system's choice
+    std::uint32_t listen = 0;     // for acknowledgements to us; 0: any
+    std::uint8_t hops = 1;        // of multicast
+    double rate_bps = 50e6;       // of all we send
+    std::uint16_t group_control_port = 2751;
+    std::uint16_t announce_port = 2752;
+    std::uint16_t data_port = 2753;
+    std::uint16_t ack_port = 2754;
+    std::uint32_t general_group = 0xEF010101;  // 239.1.1.1, where groups are agreed on
+    std::vector<std::uint32_t> pool{};         // that one message can have; empty: none
+    std::uint32_t wait_for_reject_ms = 5000;
+    std::uint32_t announce_delay_ms = 5000;
+    std::uint32_t announce_count = 5;
+  };
+  struct RouteEntry {
+    std::string pattern;
+    bool own = false;
+    std::vector<std::string> stations;
+    bool relay = false;
+  };
+
+  std::string sis_host = "127.0.0.1";
+  std::uint16_t sis_port = sis::kDefaultPort;
+  std::uint8_t rank = 0;
+  std::optional<Udp> udp;  // instead of the SIS server
+
+  bool start_in_emcon = false;  // whatever the operator said last
+
+  std::string spool_directory;  // must exist
+  std::string control_socket;   // empty: control.sock in the spool directory
+  NodeId node;
+  std::string hostname = "localhost";
+  Smtp smtp;
+  MailServer mail_server;
+  std::vector<Station> stations;
+  std::vector<Group> groups;
+  std::vector<RouteEntry> routes;
+
+  std::uint32_t flash_lifetime_s = 3600;  // P_MUL priority 0 to 3
+  std::uint32_t immediate_lifetime_s = 4 * 3600;
+  std::uint32_t priority_lifetime_s = 12 * 3600;
+  std::uint32_t routine_lifetime_s = 48 * 3600;  // 8 and above
+  std::uint32_t retry_min_s = 30;                // to the mail server
+  std::uint32_t retry_max_s = 3600;
+  std::uint32_t dead_min_s = 300;  // after a station let a message expire
+  std::uint32_t dead_max_s = 4 * 3600;
+  std::uint32_t delay_report_s = 4 * 3600;  // NOTIFY=DELAY: the sender is told then
+  std::uint32_t duplicate_window_s = 2 * 86400;
+  std::uint32_t open_mails_max = 200000;
+  std::uint64_t open_octets_max = 4ull << 30;
+  std::uint64_t spool_reserve_octets = 16u << 20;  // of the disk, for what is in the spool already
+  Rounds rounds;                                   // but for what goes to a group
+  Receiving receiving;
+  std::uint32_t nonarq_repeats = 0;   // of each PDU, by the node
+  std::uint32_t line_rate_bps = 300;  // until one is measured
+
+  LogLevel log_level = LogLevel::info;
+};
+
+/// By UDP, with what that makes of the defaults: on a LAN an answer takes no time worth mentioning.
+inline void use_udp(MailConfig& config, const MailConfig::Udp& udp = {}) {
+  config.udp = udp;
+  config.rounds.ack_wait_s = 2;
+  config.rounds.pdu_octets_max = kPduOctetsUdp;
+  config.receiving.ack_slot_ms = 200;
+  config.receiving.ack_again_s = 10;
+}
+
+inline std::uint16_t block_octets_of(const MailConfig::Rounds& rounds) {
+  return static_cast<std::uint16_t>(rounds.pdu_octets_max - p_mul::kParityHeaderOctets);
+}
+/// Of an acknowledgement with so many numbers for one message, and a mark behind them.
+inline std::size_t ack_octets_max(std::size_t missing_list_max) {
+  return p_mul::kAckHeaderOctets + p_mul::kAckEntryOctets + 2 * missing_list_max + 2;
+}
+
+}  // namespace s5066::acp142

@@ -1,0 +1,133 @@
+// The running mail gateway: MailCore and P_MUL between SMTP sockets, the SIS client, the store
+// thread and a control socket, on one io_context. The cores decide; this only carries.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gateways/p_mul/carrier_udop_core.h"
+#include "gateways/p_mul/carrier_udp.h"
+#include "gateways/acp142/mail/mail_config.h"
+#include "gateways/acp142/mail/mail_core.h"
+#include "gateways/p_mul/own_silence.h"
+#include "gateways/p_mul/p_mul_core.h"
+#include "gateways/acp142/smtp/smtp_shell.h"
+#include "gateways/acp142/sqlite_mail_store.h"
+#include "gateways/common/control_socket.h"
+#include "gateways/common/store_thread.h"
+#include "s5066d/base/log.h"
+#include "s5066d/base/rng.h"
+#include "s5066d/base/step_limit.h"
+#include "s5066d/posix/fd.h"
+#include "s5066d/posix/main_loop_watch.h"
+#include "sis/client.h"
+
+namespace s5066::acp142 {
+
+std::string control_socket_path(const MailConfig& config);
+Result<AddressTable> address_table(const MailConfig& config);
+
+class MailService {
+ public:
+  MailService(const MailConfig& config, AddressTable table, std::uint64_t seed, LogSink& log);
+  ~MailService();
+
+  /// Serves until SIGINT, SIGTERM or SIGHUP, with a watch over its loop. An error when it cannot
+  /// start.
+  Result<void> run();
+
+  // What run() does, for who has a loop of his own.
+  Result<void> start();
+  void stop();
+  boost::asio::io_context& io() { return io_; }
+
+ private:
+  Instant now() const;
+  void set_clock();
+  void arm_clock();
+  void arm_timer();
+  void on_sis(const sis::Event& event);
+  void make_client();
+  Result<void> open_carrier();
+  bool bearer_ready() const;
+  bool has_pdu();
+  void send(p_mul::OutgoingPdu pdu);
+  void to_carrier(const gateways::SisEvent& event);
+  void on_commit(SessionId session, SmtpServerCore::Commit commit);
+  void drain();
+  void drain_air();
+  void serve();
+  void carry_out(const MailNews& news);
+  void carry_out(MailRequest request);
+  void carry_out(MailCore::Submit submit);
+  void carry_out(const MailCore::ConfirmReceived& confirm);
+  void carry_out(const MailCore::Known& known);
+  void carry_out(const MailCore::AnswerSession& answer);
+  void carry_out(const MailCore::Cancel& cancel);
+  void carry_out(const MailCore::Suspend& suspend);
+  void carry_out(const MailCore::Deliver& deliver);
+  void log_air(const MessageNews& news);
+  void offer_store_requests();
+  std::string answer(std::string_view request);
+  std::string queue(std::istringstream& words);
+  std::string none_listed(const MailFilter& filter);
+  std::string show(MailId id);
+  std::string trace(const std::string& word);
+  std::string stations();
+  std::string status();
+  std::string waits_for(const MailItem& mail) const;
+  std::string air_counters() const;
+  std::string unheard_groups(const std::vector<NodeId>& stations) const;
+  std::string name_of(GroupId group) const;
+  std::string change(OperatorVerb verb, const std::string& word, MailId id);
+  Result<void> load_silences();
+  bool is_silent(NodeId station) const;
+  void on_silence_changed();
+  void wait_for_word();
+  std::string emcon(const std::string& word);
+  std::string silence_station(NodeId node, const std::string& word);
+  void set_silence_of(NodeId node, bool silent);
+  std::string name_of(NodeId node) const;
+
+  MailConfig config_;
+  AddressTable table_;
+  LogSink& log_;
+  Rng rng_;
+  boost::asio::io_context io_;
+  boost::asio::signal_set signals_{io_};
+  boost::asio::steady_timer timer_{io_};
+  boost::asio::steady_timer clock_timer_{io_};
+  boost::asio::steady_timer word_timer_{io_};
+  boost::asio::steady_timer watch_timer_{io_};
+  std::optional<posix::MainLoopWatch> watch_;  // while run() does
+  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+  posix::Fd spool_lock_;
+  MailCore mail_;
+  p_mul::PMulCore p_mul_;
+  p_mul::CarrierUdopCore carrier_;
+  StepLimit steps_;
+  p_mul::OwnSilence silence_;
+  std::map<NodeId, bool> silences_;  // of stations, as the operator or they themselves have said
+  bool draining_ = false;
+  bool serving_ = false;
+  bool stopping_ = false;
+  std::deque<MailRequest> store_requests_;  // for which the store had no room yet
+  std::map<sis::RequestId, gateways::SisRequestId> requests_;
+  std::optional<SqliteMailStore> operator_store_;
+  std::unique_ptr<SmtpListener> listener_;
+  std::unique_ptr<gateways::ControlSocket> control_;
+  std::unique_ptr<sis::Client> client_;  // one of the two
+  std::unique_ptr<p_mul::CarrierUdp> udp_;
+  std::unique_ptr<gateways::StoreThread<SqliteMailStore>> store_;
+};
+
+}  // namespace s5066::acp142

@@ -1,0 +1,22 @@
+// What the parts of a mail gateway are told of its configuration.
+#pragma once
+
+#include <vector>
+
+#include "gateways/p_mul/carrier_udop_core.h"
+#include "gateways/p_mul/carrier_udp.h"
+#include "gateways/acp142/mail/mail_config.h"
+#include "gateways/acp142/mail/mail_core.h"
+#include "gateways/p_mul/p_mul_core.h"
+
+namespace s5066::acp142 {
+
+std::vector<NodeId> members_of(const MailConfig::Group& group, const MailConfig& config);
+MailCore::Config mail_config(const MailConfig& config);
+p_mul::PMulCore::Config p_mul_config(const MailConfig& config);
+/// Where `udp` is there.
+p_mul::CarrierUdp::Config udp_config(const MailConfig& config);
+/// Where it is not.
+p_mul::CarrierUdopCore::Config carrier_config(const MailConfig& config);
+
+}  // namespace s5066::acp142

@@ -1,0 +1,9 @@
+#include "gateways/acp142/mail/mail_store_port.h"
+
+namespace s5066::acp142 {
+
+std::string_view to_string(Road road) {
+  return road == Road::air ? "air" : "smtp";
+}
+
+}  // namespace s5066::acp142

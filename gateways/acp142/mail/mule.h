@@ -1,0 +1,20 @@
+// The payload of Multicast Email (RFC 8494 3.1): the envelope as lines of SMTP parameters, an empty
+// line, and the content as it was after SMTP's dots were taken away.
+#pragma once
+
+#include <cstddef>
+
+#include "gateways/acp142/mail/mail_types.h"
+
+namespace s5066::acp142 {
+
+struct MuleLimits {
+  std::size_t recipients_max = 1000;
+};
+
+/// Leaves SIZE out, which says nothing that the payload does not.
+Bytes encode_mule(const Envelope& envelope, ByteSpan content);
+/// A parameter that we do not know is kept: relays need not understand all of them (RFC 8494 3.3).
+Result<Mail> decode_mule(ByteSpan payload, const MuleLimits& limits);
+
+}  // namespace s5066::acp142

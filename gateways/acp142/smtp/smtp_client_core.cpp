@@ -1,0 +1,359 @@
+#include "gateways/acp142/smtp/smtp_client_core.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace s5066::acp142 {
+namespace {
+
+using Kind = RecipientOutcome::Kind;
+
+/// The enhanced status at the start of a reply's text (RFC 2034), or the class of its code.
+std::string status_of(int code, std::string_view text) {
+  const std::size_t end = std::min(text.find(' '), text.size());
+  const std::string_view word = text.substr(0, end);
+  const bool numbers = word.find_first_not_of("0123456789.") == std::string_view::npos;
+  if (numbers && word.size() >= 5 && word.size() <= 9 && word[1] == '.' &&
+      word[0] == '0' + code / 100 && std::count(word.begin(), word.end(), '.') == 2 &&
+      word.back() != '.' && word.find("..") == std::string_view::npos) {
+    return std::string(word);
+  }
+  return std::to_string(code / 100) + ".0.0";
+}
+
+Kind kind_of(int code) {
+  if (code / 100 == 2) return Kind::delivered;
+  return code / 100 == 5 ? Kind::failed : Kind::deferred;
+}
+
+/// The extension that a server must have offered before it gets the parameter.
+std::string_view extension_of(std::string_view keyword) {
+  if (keyword == "RET" || keyword == "ENVID" || keyword == "NOTIFY" || keyword == "ORCPT") {
+    return "dsn";
+  }
+  if (keyword == "BODY") return "8bitmime";
+  if (keyword == "MT-PRIORITY") return "mt-priority";
+  return keyword == "BY" ? "deliverby" : "";
+}
+
+}  // namespace
+
+SmtpClientCore::SmtpClientCore(const Config& config, std::shared_ptr<const Mail> mail)
+    : config_(config),
+      mail_(std::move(mail)),
+      lines_(check_lines(mail_->content)),
+      outcomes_(mail_->envelope.recipients.size()) {
+  const std::string* body = find_parameter(mail_->envelope.from.parameters, "BODY");
+  binary_ = body != nullptr && lower_case(*body).rfind("binary", 0) == 0;
+}
+
+// --- Events in -----------------------------------------------------------------------------------
+
+void SmtpClientCore::on_connected(Instant now) {
+  deadline_ = now + config_.reply_wait;
+}
+
+void SmtpClientCore::on_bytes(Instant now, ByteSpan octets) {
+  input_.append(reinterpret_cast<const char*>(octets.data()), octets.size());
+  std::size_t at = 0;
+  while (reading()) {
+    const std::size_t end = input_.find('\n', at);
+    if (end == std::string::npos) break;
+    std::string_view line = std::string_view(input_).substr(at, end - at);
+    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+    on_line(now, line);
+    at = end + 1;
+  }
+  input_.erase(0, at);
+  if (phase_ == Phase::handshake) {
+    // What follows in the clear could be taken for a part of what comes inside TLS.
+    if (!input_.empty()) return settle(Kind::deferred, "4.7.0", "octets in the clear ahead of TLS");
+    actions_.push_back(StartTls{});
+    deadline_ = now + config_.reply_wait;
+  }
+  if (phase_ != Phase::done && input_.size() > config_.reply_octets_max) {
+    settle(Kind::deferred, "4.5.0", "the server's reply has no end");
+  }
+}
+
+// What the server offered in the clear counts no more (RFC 3207 4.2).
+void SmtpClientCore::on_tls(Instant now) {
+  if (phase_ != Phase::handshake) return;
+  secure_ = true;
+  say_hello(now);
+}
+
+void SmtpClientCore::on_disconnected(Instant, std::string why) {
+  if (phase_ != Phase::done) settle(Kind::deferred, "4.4.2", why);
+}
+
+void SmtpClientCore::on_deadline(Instant now) {
+  if (deadline_ && now >= *deadline_ && phase_ != Phase::done) {
+    settle(Kind::deferred, "4.4.2", "the server does not answer");
+  }
+}
+
+std::optional<SmtpClientCore::Action> SmtpClientCore::poll_action() {
+  if (actions_.empty()) return std::nullopt;
+  Action action = std::move(actions_.front());
+  actions_.pop_front();
+  return action;
+}
+
+// --- Replies -------------------------------------------------------------------------------------
+
+void SmtpClientCore::on_line(Instant now, std::string_view line) {
+  const auto digit = [&](std::size_t i) {
+    return line.size() > i && line[i] >= '0' && line[i] <= '9' ? line[i] - '0' : -1;
+  };
+  const bool numbered = digit(0) >= 2 && digit(0) <= 5 && digit(1) >= 0 && digit(2) >= 0;
+  const bool more = line.size() > 3 && line[3] == '-';
+  if (!numbered || (line.size() > 3 && line[3] != ' ' && !more) ||
+      ++reply_lines_ > config_.reply_lines_max || line.size() > config_.reply_octets_max) {
+    return settle(Kind::deferred, "4.5.0", "the server's reply is no SMTP");
+  }
+  reply_.code = 100 * digit(0) + 10 * digit(1) + digit(2);
+  const std::string_view text = line.substr(std::min<std::size_t>(4, line.size()));
+  if (phase_ == Phase::hello) offered_.push_back(lower_case(text));
+  if (reply_.text.empty()) reply_.text = text.substr(0, 500);
+  if (more) return;
+  reply_lines_ = 0;
+  const Reply reply = std::exchange(reply_, Reply{});
+  on_reply(now, reply);
+}
+
+void SmtpClientCore::on_reply(Instant now, const Reply& reply) {
+  switch (phase_) {
+    case Phase::greeting:
+      if (reply.code / 100 != 2) return settle(reply);
+      return say_hello(now);
+    case Phase::hello:
+    case Phase::plain_hello:
+      return on_hello_reply(now, reply);
+    case Phase::starttls:
+      return on_starttls_reply(now, reply);
+    case Phase::envelope:
+      return on_envelope_reply(now, reply);
+    case Phase::content:
+      return on_content_reply(reply);
+    case Phase::handshake:
+    case Phase::done:
+      return;
+  }
+}
+
+void SmtpClientCore::say_hello(Instant now) {
+  offered_.clear();
+  phase_ = Phase::hello;
+  send(now, (config_.lmtp ? "LHLO " : "EHLO ") + config_.hostname + "\r\n", config_.reply_wait);
+}
+
+void SmtpClientCore::on_hello_reply(Instant now, const Reply& reply) {
+  if (reply.code / 100 == 2) {
+    if (config_.tls == Tls::never || secure_) return begin(now);
+    if (offers("starttls")) {
+      phase_ = Phase::starttls;
+      return send(now, "STARTTLS\r\n", config_.reply_wait);
+    }
+    if (config_.tls == Tls::where_offered) return begin(now);
+    return settle(Kind::deferred, "4.7.4", "the server does not offer STARTTLS");
+  }
+  if (phase_ == Phase::plain_hello || config_.lmtp || reply.code / 100 != 5) return settle(reply);
+  offered_.clear();
+  phase_ = Phase::plain_hello;
+  send(now, "HELO " + config_.hostname + "\r\n", config_.reply_wait);
+}
+
+void SmtpClientCore::on_starttls_reply(Instant now, const Reply& reply) {
+  if (reply.code == 220) {
+    phase_ = Phase::handshake;
+  } else if (config_.tls == Tls::where_offered) {
+    begin(now);
+  } else {
+    settle(Kind::deferred, "4.7.0", "the server refuses STARTTLS: " + reply.text);
+  }
+}
+
+bool SmtpClientCore::offers(std::string_view keyword) const {
+  return std::any_of(offered_.begin(), offered_.end(), [&](const std::string& line) {
+    return line == keyword || line.rfind(std::string(keyword) + " ", 0) == 0;
+  });
+}
+
+// What the server cannot take is refused here, because to convert it would break signatures.
+void SmtpClientCore::begin(Instant now) {
+  by_chunk_ = binary_ && offers("binarymime") && offers("chunking");
+  if (binary_ && !by_chunk_) {
+    return settle(Kind::failed, "5.6.1", "the server does not take binary content");
+  }
+  if (!binary_ && (lines_.bare || lines_.zero)) {
+    return settle(Kind::failed, "5.6.0", "zero octets, or CR or LF alone, in a text");
+  }
+  if (lines_.eight_bit && !binary_ && !offers("8bitmime")) {
+    return settle(Kind::failed, "5.6.3", "the server does not take 8-bit content");
+  }
+  if (!offers("mt-priority")) keep_priority_in_header();
+  phase_ = Phase::envelope;
+  unsent_.push_back({Command::Kind::mail, 0});
+  for (std::size_t i = 0; i < outcomes_.size(); ++i) {
+    unsent_.push_back({Command::Kind::recipient, i});
+  }
+  if (!by_chunk_) unsent_.push_back({Command::Kind::data, 0});
+  send_next(now);
+}
+
+// RFC 6758 3.3: what the envelope cannot carry goes on in the one field of that name.
+void SmtpClientCore::keep_priority_in_header() {
+  const Parameters& said = mail_->envelope.from.parameters;
+  const bool by_field = count_header_fields(mail_->content, "MT-Priority") > 0;
+  if (!find_parameter(said, "MT-PRIORITY") && !by_field) return;
+  const int level = find_parameter(said, "MT-PRIORITY")
+                        ? mt_priority(said)
+                        : mt_priority_field(mail_->content).value_or(0);
+  const std::string field = "MT-Priority: " + std::to_string(level) + "\r\n";
+  auto changed = std::make_shared<Mail>(Mail{mail_->envelope, Bytes(field.begin(), field.end())});
+  append(changed->content, without_header_fields(mail_->content, {"MT-Priority"}));
+  mail_ = std::move(changed);
+}
+
+// With PIPELINING all of it goes out in one piece, DATA last (RFC 2920).
+void SmtpClientCore::send_next(Instant now) {
+  std::string text;
+  while (!unsent_.empty() && (text.empty() || offers("pipelining"))) {
+    const Command command = unsent_.front();
+    unsent_.pop_front();
+    switch (command.kind) {
+      case Command::Kind::mail:
+        text += "MAIL FROM:" + filtered(mail_->envelope.from, false) + "\r\n";
+        break;
+      case Command::Kind::recipient:
+        text += "RCPT TO:" + filtered(mail_->envelope.recipients[command.recipient], true) + "\r\n";
+        break;
+      case Command::Kind::data:
+        if (!offers("pipelining") && accepted_.empty()) return finish();
+        text += "DATA\r\n";
+        break;
+    }
+    unanswered_.push_back(command);
+  }
+  if (!text.empty()) send(now, std::move(text), config_.reply_wait);
+}
+
+std::string SmtpClientCore::filtered(const Path& path, bool recipient) const {
+  Path kept{path.address, {}};
+  for (const Parameter& p : path.parameters) {
+    const std::string_view extension = extension_of(p.keyword);
+    if (!extension.empty() && offers(extension)) kept.parameters.push_back(p);
+  }
+  if (!recipient) {
+    if (offers("size")) {
+      kept.parameters.push_back({"SIZE", std::to_string(mail_->content.size())});
+    }
+    if (lines_.eight_bit && !find_parameter(kept.parameters, "BODY")) {
+      kept.parameters.push_back({"BODY", "8BITMIME"});
+    }
+  }
+  return to_string(kept);
+}
+
+void SmtpClientCore::on_envelope_reply(Instant now, const Reply& reply) {
+  if (unanswered_.empty()) return settle(Kind::deferred, "4.5.0", "a reply to no command");
+  const Command command = unanswered_.front();
+  unanswered_.pop_front();
+  const bool taken = reply.code / 100 == 2;
+  switch (command.kind) {
+    case Command::Kind::mail:
+      if (taken) break;
+      // Its replies to the rest of the envelope do not matter any more.
+      return settle(reply);
+    case Command::Kind::recipient:
+      if (taken) {
+        accepted_.push_back(command.recipient);
+      } else {
+        const Kind kind = reply.code / 100 == 5 ? Kind::failed : Kind::deferred;
+        outcomes_[command.recipient] = {kind, status_of(reply.code, reply.text), reply.text,
+                                        reply.code};
+      }
+      break;
+    case Command::Kind::data:
+      if (reply.code == 354 && accepted_.empty()) {
+        // It wants a message for nobody; end it there (RFC 2920 3.1).
+        return finish();
+      }
+      if (reply.code == 354) return send_content(now);
+      return accepted_.empty() ? finish() : settle(reply);
+  }
+  if (!unanswered_.empty()) return;
+  if (!unsent_.empty()) return send_next(now);
+  if (by_chunk_) return accepted_.empty() ? finish() : send_content(now);
+}
+
+void SmtpClientCore::send_content(Instant now) {
+  phase_ = Phase::content;
+  answers_ = config_.lmtp ? accepted_.size() : 1;
+  const std::string_view content(reinterpret_cast<const char*>(mail_->content.data()),
+                                 mail_->content.size());
+  std::string text;
+  text.reserve(content.size() + content.size() / 32 + 64);
+  if (by_chunk_) {
+    text.append("BDAT ").append(std::to_string(content.size())).append(" LAST\r\n");
+    text.append(content);
+    return send(now, std::move(text), config_.final_wait);
+  }
+  for (std::size_t at = 0; at < content.size();) {
+    const std::size_t end = content.find('\n', at);
+    const std::size_t next = end == std::string_view::npos ? content.size() : end + 1;
+    if (content[at] == '.') text.push_back('.');
+    text.append(content.substr(at, next - at));
+    at = next;
+  }
+  if (!content.empty() && content.back() != '\n') text.append("\r\n");
+  text.append(".\r\n");
+  send(now, std::move(text), config_.final_wait);
+}
+
+void SmtpClientCore::on_content_reply(const Reply& reply) {
+  polite_ = answers_ <= 1;
+  if (!config_.lmtp) return settle(reply);
+  const std::size_t index = accepted_[accepted_.size() - answers_];
+  outcomes_[index] = {kind_of(reply.code), status_of(reply.code, reply.text), reply.text,
+                      reply.code};
+  if (--answers_ == 0) finish();
+}
+
+// --- The end -------------------------------------------------------------------------------------
+
+/// For every recipient that has no outcome yet.
+void SmtpClientCore::settle(Kind kind, std::string status, const std::string& text, int code) {
+  for (auto& outcome : outcomes_) {
+    if (!outcome) outcome = RecipientOutcome{kind, status, text, code};
+  }
+  finish();
+}
+
+void SmtpClientCore::settle(const Reply& reply) {
+  // Only the reply to the content says that something was delivered.
+  const Kind kind = kind_of(reply.code);
+  if (kind == Kind::delivered && phase_ != Phase::content) {
+    return settle(Kind::deferred, "4.5.0", reply.text, reply.code);
+  }
+  settle(kind, status_of(reply.code, reply.text), reply.text, reply.code);
+}
+
+void SmtpClientCore::finish() {
+  phase_ = Phase::done;
+  deadline_.reset();
+  Done done;
+  done.reports = offers("dsn");
+  for (auto& outcome : outcomes_) done.outcomes.push_back(outcome.value_or(RecipientOutcome{}));
+  actions_.push_back(std::move(done));
+  if (polite_) actions_.push_back(Send{"QUIT\r\n"});
+  actions_.push_back(Close{});
+}
+
+void SmtpClientCore::send(Instant now, std::string text, Duration wait) {
+  actions_.push_back(Send{std::move(text)});
+  deadline_ = now + wait;
+}
+
+}  // namespace s5066::acp142

@@ -1,0 +1,37 @@
+// What the P_MUL core hands to a bearer and gets from it. A bearer takes one PDU at a time, when it
+// is ready for one, so that priorities hold up to the last moment; it keeps order.
+#pragma once
+
+#include <cstdint>
+#include <variant>
+
+#include "gateways/p_mul/message_port.h"
+#include "s5066d/base/time.h"
+
+namespace s5066::p_mul {
+
+/// Over UDP each use has a port of its own; over STANAG 5066 the PDU type tells.
+enum class Use : std::uint8_t {
+  data,          // Address, Data, Parity, Discard
+  ack,           // Ack
+  group_control  // Request, Reject, Release, Announce
+};
+
+/// A group that one message has for itself; IPv4.
+struct MulticastAddress {
+  std::uint32_t value = 0;
+  friend auto operator<=>(const MulticastAddress&, const MulticastAddress&) = default;
+};
+
+using Target = std::variant<NodeId, GroupId, MulticastAddress>;
+
+struct OutgoingPdu {
+  Target target;
+  Use use = Use::data;
+  std::uint8_t priority = 0;
+  Duration lifetime{};    // worth sending for so long
+  bool reliable = false;  // to one node, by a bearer's own acknowledgement where it has one
+  Bytes octets;
+};
+
+}  // namespace s5066::p_mul

@@ -1,0 +1,263 @@
+#include "gateways/p_mul/carrier_udop_core.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "s5066d/base/assert.h"
+
+namespace s5066::p_mul {
+namespace {
+
+constexpr Duration kMeasureMin = std::chrono::seconds(2);
+constexpr std::size_t kSourceAt = 8;  // of Source_ID in a PDU
+
+// Annex F names the priorities of U_PDUs as ACP 142 does its own, the other way round.
+std::uint8_t sis_priority(std::uint8_t priority) {
+  return static_cast<std::uint8_t>(8 - std::min<std::uint8_t>(priority, 8));
+}
+
+}  // namespace
+
+// --- How long it takes ---------------------------------------------------------------------------
+
+DrainEstimate::Backlog DrainEstimate::backlog(Instant now) const {
+  Backlog left = backlog_;
+  double sent = std::max(0.0, to_seconds(now - at_)) * rate_bps_ / 8;
+  for (auto octets = left.rbegin(); octets != left.rend(); ++octets) {
+    const double of_these = std::min(*octets, sent);
+    *octets -= of_these;
+    sent -= of_these;
+  }
+  return left;
+}
+
+void DrainEstimate::on_handed(Instant now, std::uint8_t sis_priority, std::size_t octets) {
+  backlog_ = backlog(now);
+  backlog_.at(sis_priority) += static_cast<double>(octets);
+  at_ = now;
+  handed_since_ += octets;
+}
+
+// The node turns the flow on at the same fill each time, so that what it was given between two such
+// times is what it has sent between them. It must have been busy for that: a pause between the turn
+// and the next offer would make it look slow, so it counts only where the flow was off for longer.
+void DrainEstimate::on_flow(Instant now, bool on) {
+  if (std::exchange(flow_on_, on) == on) return;
+  if (!on) {
+    turned_off_at_ = now;
+    return;
+  }
+  const Backlog left = backlog(now);
+  const bool busy = turned_on_at_ && now - turned_off_at_ >= turned_off_at_ - *turned_on_at_;
+  if (busy && now - *turned_on_at_ >= kMeasureMin && handed_since_ > 0) {
+    const double rate = 8 * static_cast<double>(handed_since_) / to_seconds(now - *turned_on_at_);
+    rate_bps_ = measured_ ? (rate_bps_ + rate) / 2 : rate;
+    measured_ = true;
+  }
+  backlog_ = left;
+  at_ = now;
+  turned_on_at_ = now;
+  handed_since_ = 0;
+}
+
+void DrainEstimate::on_lost(Instant now) {
+  backlog_ = {};
+  at_ = now;
+  turned_on_at_.reset();
+  handed_since_ = 0;
+  flow_on_ = true;
+}
+
+Instant DrainEstimate::clear_at(Instant now) const {
+  return clear_at(now, 0, {});
+}
+
+Instant DrainEstimate::clear_at(Instant now, std::uint8_t sis_priority,
+                                Duration prepared_max) const {
+  const Backlog left = backlog(now);
+  const auto first = left.begin() + sis_priority;
+  const double less_urgent = std::accumulate(left.begin(), first, 0.0);
+  const double urgent = std::accumulate(first, left.end(), 0.0);
+  return now + from_seconds(8 * urgent / rate_bps_) +
+         std::min(prepared_max, from_seconds(8 * less_urgent / rate_bps_));
+}
+
+// --- The carrier ---------------------------------------------------------------------------------
+
+CarrierUdopCore::CarrierUdopCore(const Config& config) : config_(config), drain_(config.rate_bps) {
+  S5066_ASSERT(config.repeats <= 15 && config.rate_bps > 0);
+}
+
+bool CarrierUdopCore::ready() const {
+  return bound_ && flow_on_ && !silent_ && requests_.empty();
+}
+
+// One node that does not answer its link keeps no other from being sent to.
+std::set<NodeId> CarrierUdopCore::arq_full() const {
+  std::map<NodeId, std::size_t> counts;
+  for (const auto& [id, pdu] : arq_) ++counts[std::get<NodeId>(pdu.target)];
+  std::set<NodeId> full;
+  for (const auto& [node, count] : counts) {
+    if (count >= config_.arq_outstanding_max) full.insert(node);
+  }
+  return full;
+}
+
+Instant CarrierUdopCore::clear_at(Instant now) const {
+  return drain_.clear_at(now);
+}
+
+Instant CarrierUdopCore::clear_at(Instant now, std::uint8_t priority) const {
+  return drain_.clear_at(now, sis_priority(priority), kHeldByNodeMax);
+}
+
+std::optional<Address> CarrierUdopCore::address_of(const Target& target) const {
+  if (const auto* group = std::get_if<GroupId>(&target)) {
+    const auto at = config_.groups.find(*group);
+    return at == config_.groups.end() ? std::nullopt : std::optional(at->second);
+  }
+  const auto* node = std::get_if<NodeId>(&target);
+  if (node == nullptr) return std::nullopt;  // nobody can join a group here
+  for (const auto& table : {&config_.nodes, &learned_}) {
+    if (const auto at = table->find(*node); at != table->end()) return at->second;
+  }
+  return std::nullopt;
+}
+
+// ARQ is cheaper to one node that loses much: it repeats D_PDUs where P_MUL repeats whole blocks.
+// The transmitter has said so; SAP 7 is for non-ARQ data only.
+bool CarrierUdopCore::may_use_arq(const OutgoingPdu& pdu) const {
+  return pdu.reliable && config_.sap != kUdopSap && std::holds_alternative<NodeId>(pdu.target);
+}
+
+Result<void> CarrierUdopCore::request_send(Instant now, OutgoingPdu pdu) {
+  if (!ready()) return Error{ErrorCode::queue_full, "carrier"};
+  if (pdu.octets.size() > pdu_octets_max()) return Error{ErrorCode::too_large, "P_MUL PDU"};
+  if (may_use_arq(pdu) && arq_full().contains(std::get<NodeId>(pdu.target))) {
+    return Error{ErrorCode::queue_full, "PDUs by ARQ to the node"};
+  }
+  if (!address_of(pdu.target)) {
+    ++stats_.unknown_target;
+    return Error{ErrorCode::not_found, "address of the node or group"};
+  }
+  send(now, pdu, may_use_arq(pdu));
+  return {};
+}
+
+void CarrierUdopCore::send(Instant now, const OutgoingPdu& pdu, bool arq) {
+  gateways::SisUnidata unidata{.id = {++last_request_},
+                               .priority = sis_priority(pdu.priority),
+                               .destination = *address_of(pdu.target),
+                               .destination_sap = config_.sap,
+                               .delivery = {.as_they_arrive = true}};
+  if (arq) {
+    unidata.delivery.mode = sis::TransmissionMode::arq;
+    unidata.delivery.confirmation = sis::Confirmation::node;
+  } else {
+    unidata.delivery.mode = sis::TransmissionMode::nonarq;
+    unidata.delivery.retransmissions = config_.repeats;
+  }
+  const auto lifetime = std::chrono::duration_cast<std::chrono::seconds>(
+      std::clamp<Duration>(pdu.lifetime, std::chrono::seconds(2), config_.lifetime_max));
+  unidata.time_to_live_s = static_cast<std::uint32_t>(lifetime.count());
+  gateways::encode(gateways::RcopHeader{.updu_id = updu_id_++, .application_id = kPMulApplication},
+                   unidata.updu);
+  append(unidata.updu, pdu.octets);
+  drain_.on_handed(now, unidata.priority, unidata.updu.size() * (arq ? 1u : 1u + config_.repeats));
+  ++(arq ? stats_.sent_arq : stats_.sent_nonarq);
+  if (arq) arq_.emplace(unidata.id, pdu);
+  requests_.push_back(std::move(unidata));
+}
+
+std::optional<gateways::SisUnidata> CarrierUdopCore::poll_unidata() {
+  if (requests_.empty()) return std::nullopt;
+  gateways::SisUnidata request = std::move(requests_.front());
+  requests_.pop_front();
+  return request;
+}
+
+std::optional<Bytes> CarrierUdopCore::poll_datagram() {
+  if (datagrams_.empty()) return std::nullopt;
+  Bytes datagram = std::move(datagrams_.front());
+  datagrams_.pop_front();
+  return datagram;
+}
+
+void CarrierUdopCore::on_silence(bool silent) {
+  silent_ = silent;
+  if (silent) requests_.clear();
+}
+
+void CarrierUdopCore::on_sis(Instant now, const gateways::SisEvent& event) {
+  std::visit([&](const auto& value) { on(now, value); }, event);
+}
+
+void CarrierUdopCore::on(Instant now, const gateways::SisBound& event) {
+  on(now, gateways::SisLost{});
+  bound_ = flow_on_ = event.mtu > gateways::kRcopHeaderBytes;
+  mtu_ = event.mtu;
+}
+
+// What was with the node is gone; the rounds of P_MUL bring it again.
+void CarrierUdopCore::on(Instant now, const gateways::SisLost&) {
+  bound_ = flow_on_ = false;
+  arq_.clear();
+  requests_.clear();
+  drain_.on_lost(now);
+}
+
+void CarrierUdopCore::on(Instant now, const gateways::SisFlow& event) {
+  flow_on_ = event.on;
+  drain_.on_flow(now, event.on);
+}
+
+void CarrierUdopCore::on(Instant, const gateways::SisIndication& event) {
+  const auto pdu = gateways::decode_rcop(event.updu);
+  if (!pdu || pdu->data.size() < kSourceAt + 4) {
+    ++stats_.malformed;
+    return;
+  }
+  if (pdu->header.application_id != kPMulApplication) {
+    ++stats_.wrong_application;
+    return;
+  }
+  if (pdu->header.segment != 0) {
+    ++stats_.divided;
+    return;
+  }
+  const NodeId source{get_u32(pdu->data, kSourceAt)};
+  if (const auto known = config_.nodes.find(source); known != config_.nodes.end()) {
+    if (known->second != event.source) {
+      ++stats_.source_refused;
+      return;
+    }
+  } else {
+    if (learned_.size() >= config_.learned_max) learned_.erase(learned_.begin());
+    learned_[source] = event.source;
+  }
+  ++stats_.received;
+  datagrams_.emplace_back(pdu->data.begin(), pdu->data.end());
+}
+
+void CarrierUdopCore::on(Instant, const gateways::SisConfirmed& event) {
+  arq_.erase(event.id);
+}
+void CarrierUdopCore::on(Instant now, const gateways::SisRejected& event) {
+  arq_failed(now, event.id);
+}
+void CarrierUdopCore::on(Instant now, const gateways::SisUnresolved& event) {
+  arq_failed(now, event.id);
+}
+
+// The link could not be made or was lost: the PDU goes once without one.
+void CarrierUdopCore::arq_failed(Instant now, gateways::SisRequestId id) {
+  const auto at = arq_.find(id);
+  if (at == arq_.end()) return;
+  const OutgoingPdu pdu = std::move(at->second);
+  arq_.erase(at);
+  ++stats_.arq_failed;
+  if (bound_ && !silent_ && address_of(pdu.target)) send(now, pdu, false);
+}
+
+}  // namespace s5066::p_mul

@@ -1,0 +1,151 @@
+// P_MUL over STANAG 5066 (F.5, F.8, F.9): each PDU is a U_PDU behind the six-octet header of UDOP
+// and RCOP, never divided. Non-ARQ to groups and ordinary nodes; ARQ to one node when the PDU asks
+// for it and the SAP is one where both kinds may be sent.
+//
+// Flow is what S_DATA_FLOW says; no rate is assumed for it. How long the node will take to transmit
+// what it has been given is needed to know when answers can come. Nobody reports that for non-ARQ
+// data, so it is measured: between two times at which the node turns the flow on again it has
+// transmitted what it was given in between. Until there is a measurement a configured rate stands
+// in.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "gateways/p_mul/carrier.h"
+#include "gateways/common/rcop.h"
+#include "gateways/common/sis_port.h"
+#include "s5066d/base/result.h"
+#include "s5066d/base/time.h"
+
+namespace s5066::p_mul {
+
+/// T-MMHS between LMTAs (Table F-5).
+inline constexpr std::uint16_t kPMulApplication = 0x2000;
+inline constexpr SapId kMmhsSap{2};
+inline constexpr SapId kUdopSap{7};
+
+/// P_MUL uses the priorities 0 to 8 of U_PDUs.
+inline constexpr std::size_t kSisPriorities = 9;
+
+/// How long what was handed over will take to leave.
+class DrainEstimate {
+ public:
+  /// `rate_bps` until one is measured.
+  explicit DrainEstimate(double rate_bps) : rate_bps_(rate_bps) {}
+
+  void on_handed(Instant now, std::uint8_t sis_priority, std::size_t octets);
+  void on_flow(Instant now, bool on);
+  /// Nothing is left with the node.
+  void on_lost(Instant now);
+
+  double rate_bps() const { return rate_bps_; }
+  bool measured() const { return measured_; }
+  /// Returns when everything that was handed over has left.
+  Instant clear_at(Instant now) const;
+  /// Returns when everything of that priority has left. The node sends the most urgent first,
+  /// except for less urgent octets that it has already prepared for transmission, which take at
+  /// most `prepared_max`.
+  Instant clear_at(Instant now, std::uint8_t sis_priority, Duration prepared_max) const;
+
+ private:
+  using Backlog = std::array<double, kSisPriorities>;  // octets, by priority
+  Backlog backlog(Instant now) const;
+
+  double rate_bps_;
+  bool measured_ = false;
+  bool flow_on_ = true;
+  Backlog backlog_{};
+  Instant at_{};
+  std::optional<Instant> turned_on_at_;
+  Instant turned_off_at_{};
+  std::size_t handed_since_ = 0;
+};
+
+class CarrierUdopCore {
+ public:
+  /// s5066d prepares two transmissions without ARQ of at most 127.5 s each, and nothing overtakes a
+  /// U_PDU that is in them.
+  static constexpr Duration kHeldByNodeMax = std::chrono::seconds(255);
+
+  struct Config {
+    SapId sap = kMmhsSap;             // of ours and theirs
+    std::map<NodeId, Address> nodes;  // also: who may speak for a node
+    std::map<GroupId, Address> groups;
+    std::uint8_t repeats = 0;              // 0..15: non-ARQ data is sent 1 + this often
+    double rate_bps = 300;                 // until one is measured; see above
+    std::size_t arq_outstanding_max = 16;  // to one node
+    std::size_t learned_max = 1024;        // addresses of nodes that are in no table
+    Duration lifetime_max = std::chrono::hours(24);
+  };
+  struct Stats {
+    std::uint64_t sent_nonarq = 0;
+    std::uint64_t sent_arq = 0;
+    std::uint64_t arq_failed = 0;  // sent again without ARQ
+    std::uint64_t received = 0;
+    std::uint64_t malformed = 0;
+    std::uint64_t wrong_application = 0;
+    std::uint64_t divided = 0;         // segments other than the first
+    std::uint64_t source_refused = 0;  // another station speaks for a node of the table
+    std::uint64_t unknown_target = 0;
+  };
+
+  explicit CarrierUdopCore(const Config& config);
+
+  // Events in.
+  void on_sis(Instant now, const gateways::SisEvent& event);
+  /// Our own EMCON: nothing is handed to the node until it ends. What P_MUL had handed over and the
+  /// node has not is dropped; its rounds bring it again.
+  void on_silence(bool silent);
+  /// The largest PDU is the MTU less 6.
+  Result<void> request_send(Instant now, OutgoingPdu pdu);
+
+  // Out.
+  /// Room for one more PDU, but for one by ARQ to a node of arq_full().
+  bool ready() const;
+  /// Nodes to which so many PDUs by ARQ are on their way that no more are taken.
+  std::set<NodeId> arq_full() const;
+  std::optional<gateways::SisUnidata> poll_unidata();
+  std::optional<Bytes> poll_datagram();
+  /// Returns when everything that was handed over has left.
+  Instant clear_at(Instant now) const;
+  /// Returns when everything of that priority of P_MUL has left.
+  Instant clear_at(Instant now, std::uint8_t priority) const;
+  std::size_t pdu_octets_max() const { return mtu_ - gateways::kRcopHeaderBytes; }
+  bool bound() const { return bound_; }
+  const Stats& stats() const { return stats_; }
+  const DrainEstimate& drain() const { return drain_; }
+
+ private:
+  std::optional<Address> address_of(const Target& target) const;
+  bool may_use_arq(const OutgoingPdu& pdu) const;
+  void send(Instant now, const OutgoingPdu& pdu, bool arq);
+  void on(Instant now, const gateways::SisBound& event);
+  void on(Instant now, const gateways::SisLost& event);
+  void on(Instant now, const gateways::SisFlow& event);
+  void on(Instant now, const gateways::SisIndication& event);
+  void on(Instant now, const gateways::SisConfirmed& event);
+  void on(Instant now, const gateways::SisRejected& event);
+  void on(Instant now, const gateways::SisUnresolved& event);
+  void arq_failed(Instant now, gateways::SisRequestId id);
+
+  Config config_;
+  bool bound_ = false;
+  bool flow_on_ = false;
+  bool silent_ = false;
+  std::size_t mtu_ = sis::kMtu;
+  std::uint64_t last_request_ = 0;
+  std::uint8_t updu_id_ = 0;
+  std::map<gateways::SisRequestId, OutgoingPdu> arq_;  // not yet confirmed
+  std::map<NodeId, Address> learned_;
+  std::deque<gateways::SisUnidata> requests_;
+  std::deque<Bytes> datagrams_;
+  DrainEstimate drain_;
+  Stats stats_;
+};
+
+}  // namespace s5066::p_mul

@@ -1,0 +1,64 @@
+// The sockets of the UDP carrier: one for each port of P_MUL, joined to the multicast groups.
+#pragma once
+
+#include <array>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/udp.hpp>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "gateways/p_mul/carrier_udp_core.h"
+#include "s5066d/base/result.h"
+
+namespace s5066::p_mul {
+
+class CarrierUdp {
+ public:
+  struct Config {
+    CarrierUdpCore::Config core{};
+    std::uint32_t interface = 0;  // IPv4 address of ours for multicast; 0: the system's choice
+    std::uint32_t listen = 0;     // address to receive unicast on; 0: any
+    std::uint8_t hops = 1;        // of multicast
+  };
+  struct Stats {
+    std::uint64_t send_errors = 0;
+    std::uint64_t receive_errors = 0;
+  };
+  using OnDatagram = std::function<void(ByteSpan)>;
+
+  /// Runs on the thread of `io`. `on_datagram` is called for what the core lets through.
+  static Result<std::unique_ptr<CarrierUdp>> open(boost::asio::io_context& io, const Config& config,
+                                                  OnDatagram on_datagram);
+
+  /// Of a group for one message: its data come to us, or no longer.
+  Result<void> request_membership(std::uint32_t group, bool joined);
+  /// Sends what the core has; to be called after request_send.
+  void flush();
+  CarrierUdpCore& core() { return core_; }
+  const Stats& stats() const { return stats_; }
+
+ private:
+  using Socket = boost::asio::ip::udp::socket;
+  struct Port {
+    explicit Port(boost::asio::io_context& io) : socket(io) {}
+    Socket socket;
+    boost::asio::ip::udp::endpoint from;
+    std::array<std::uint8_t, 65536> buffer{};
+  };
+
+  CarrierUdp(boost::asio::io_context& io, const Config& config, OnDatagram on_datagram);
+  Result<void> open_port(boost::asio::io_context& io, std::uint16_t port, std::uint32_t address);
+  void receive(Port& port);
+
+  Config config_;
+  CarrierUdpCore core_;
+  OnDatagram on_datagram_;
+  Socket out_;
+  std::vector<std::unique_ptr<Port>> ports_;
+  Socket* data_ = nullptr;  // of the ports, the one that has joined groups
+  Stats stats_;
+};
+
+}  // namespace s5066::p_mul

@@ -1,0 +1,81 @@
+// P_MUL over UDP multicast on a LAN: which datagram goes to which address and port, how fast, and
+// who may speak for a node. One PDU is one datagram. Without an entry in a table a node's ID is its
+// IPv4 address.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "gateways/p_mul/carrier.h"
+#include "s5066d/base/result.h"
+#include "s5066d/base/time.h"
+
+namespace s5066::p_mul {
+
+struct UdpEndpoint {
+  std::uint32_t address = 0;  // IPv4
+  std::uint16_t port = 0;
+  friend auto operator<=>(const UdpEndpoint&, const UdpEndpoint&) = default;
+};
+
+struct UdpDatagram {
+  UdpEndpoint to;
+  Bytes octets;
+};
+
+class CarrierUdpCore {
+ public:
+  /// The ports are a convention, not part of the standard.
+  struct Ports {
+    std::uint16_t group_control = 2751;
+    std::uint16_t announce = 2752;
+    std::uint16_t data = 2753;
+    std::uint16_t ack = 2754;
+  };
+  struct Config {
+    Ports ports{};
+    std::map<NodeId, std::uint32_t> nodes{};
+    std::map<GroupId, std::uint32_t> groups{};
+    std::uint32_t global_group = 0xEF010101;      // 239.1.1.1
+    double rate_bps = 50e6;                       // of all we send, with what IP adds
+    std::map<GroupId, double> group_rates_bps{};  // of what we send to a group, where it differs
+    std::size_t pdu_octets_max = 1472;            // no fragments on Ethernet
+  };
+  struct Stats {
+    std::uint64_t sent = 0;
+    std::uint64_t received = 0;
+    std::uint64_t malformed = 0;
+    std::uint64_t source_refused = 0;
+    std::uint64_t unknown_target = 0;
+  };
+
+  explicit CarrierUdpCore(const Config& config);
+
+  // Events in.
+  /// False: not to be handed on.
+  bool on_datagram(std::uint32_t from, ByteSpan octets);
+  Result<void> request_send(Instant now, const OutgoingPdu& pdu);
+
+  // Out.
+  bool ready(Instant now) const { return now >= clear_at_ && datagrams_.empty(); }
+  std::optional<UdpDatagram> poll_datagram();
+  /// When the next PDU may go.
+  Instant clear_at() const { return clear_at_; }
+  /// Addresses whose datagrams are for us.
+  std::vector<std::uint32_t> groups() const;
+  const Stats& stats() const { return stats_; }
+
+ private:
+  std::optional<UdpEndpoint> endpoint_of(const OutgoingPdu& pdu) const;
+  double rate_of(const OutgoingPdu& pdu) const;
+
+  Config config_;
+  Instant clear_at_{};
+  std::deque<UdpDatagram> datagrams_;
+  Stats stats_;
+};
+
+}  // namespace s5066::p_mul

@@ -1,0 +1,65 @@
+// Whether this station may transmit (EMCON), and who says that it may not: the operator, whose word
+// holds until he takes it back, or the subnetwork (S_SUBNET_AVAILABILITY, A.2.1.26), whose word
+// holds until it says otherwise, over a lost connection too.
+#pragma once
+
+#include <string_view>
+#include <utility>
+
+#include "sis/primitives.h"
+
+namespace s5066::p_mul {
+
+class OwnSilence {
+ public:
+  // Events in. True: what silent() says is another than before.
+  bool on_operator(bool silent) {
+    const bool changed = change(by_operator_, silent);
+    listened_ |= silent;
+    return changed;
+  }
+  /// A node that only receives, or whose modem does not work, sends nothing of ours either; that
+  /// another client has the channel for itself (receive only, too) comes to the same.
+  bool on_availability(sis::NodeStatus status) {
+    old_word_ = false;
+    const bool changed =
+        change(by_node_, status == sis::NodeStatus::receive_only || status == sis::NodeStatus::off);
+    listened_ |= status == sis::NodeStatus::receive_only;
+    return changed;
+  }
+  void on_lost() {
+    bound_ = false;
+    old_word_ = by_node_;
+  }
+  /// True: call on_no_word() when the node has said nothing for a while.
+  bool on_bound() {
+    bound_ = true;
+    return old_word_;
+  }
+  /// Who binds anew is told again, unless all is well.
+  bool on_no_word() { return bound_ && std::exchange(old_word_, false) && change(by_node_, false); }
+
+  /// Others could be heard during this silence, or the last, and were not answered.
+  bool listened() const { return listened_; }
+  bool silent() const { return by_operator_ || by_node_; }
+  bool by_operator() const { return by_operator_; }
+  std::string_view reason() const {
+    return by_operator_ ? (by_node_ ? "operator,node" : "operator") : by_node_ ? "node" : "no";
+  }
+
+ private:
+  bool change(bool& whose, bool silent) {
+    const bool before = this->silent();
+    if (!before) listened_ = false;
+    whose = silent;
+    return this->silent() != before;
+  }
+
+  bool by_operator_ = false;
+  bool by_node_ = false;
+  bool listened_ = false;
+  bool bound_ = false;
+  bool old_word_ = false;  // of the node, from before the connection was lost
+};
+
+}  // namespace s5066::p_mul

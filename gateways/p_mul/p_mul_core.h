@@ -1,0 +1,123 @@
+// One P_MUL node without its bearer: many messages both ways. Takes datagrams and submissions,
+// gives datagrams when the bearer has room for one, and events for the layer above.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "gateways/p_mul/carrier.h"
+#include "gateways/p_mul/message_port.h"
+#include "gateways/p_mul/p_mul_groups.h"
+#include "gateways/p_mul/p_mul_pdu.h"
+#include "gateways/p_mul/p_mul_receiver.h"
+#include "gateways/p_mul/p_mul_sender.h"
+#include "gateways/p_mul/seldom.h"
+#include "gateways/common/utc_reference.h"
+#include "s5066d/base/result.h"
+#include "s5066d/base/rng.h"
+#include "s5066d/base/time.h"
+
+namespace s5066::p_mul {
+
+class PMulCore {
+ public:
+  struct Config {
+    PMulSender::Config sender;
+    PMulReceiver::Config receiver;  // of the same node
+    // Of the bearer, and of the same node as far as the pool is not empty.
+    PMulGroups::Config groups{};
+    DecodeOptions decode{};
+    std::vector<NodeId> sources{};  // who may send to us and be believed; empty: anybody
+  };
+  struct Stats {
+    std::uint64_t pdus = 0;
+    std::uint64_t bad_checksum = 0;
+    std::uint64_t unknown_type = 0;
+    std::uint64_t malformed = 0;
+    std::uint64_t source_refused = 0;
+    std::uint64_t group_pdus = 0;  // Announce, Request, Reject, Release
+  };
+
+  PMulCore(const Config& config, Rng& rng);
+
+  // Events in. `now` never goes backwards.
+  /// First of all, and then now and then.
+  void on_clock(Instant now, UtcSeconds utc) {
+    if (utc_.set(now, utc).count() != 0) receiver_.on_clock_set();
+  }
+  void on_start(Instant now) { sender_.on_start(now); }
+  /// From the spool, after the first on_clock.
+  void on_known(Instant now, const MessageName& name, UtcSeconds expiry) {
+    receiver_.on_known(now, name, expiry);
+  }
+  void on_datagram(Instant now, ByteSpan octets);
+  /// Call when a PDU has been handed to the bearer. A PDU of that priority has left at about
+  /// `clear_at`.
+  void on_clear_at(Instant now, std::uint8_t priority, Instant clear_at) {
+    sender_.on_clear_at(now, priority, clear_at);
+  }
+  /// Nodes to which the bearer takes no more by ARQ for now.
+  void on_arq_full(std::set<NodeId> nodes) { sender_.on_arq_full(std::move(nodes)); }
+  void on_committed(Instant now, const MessageName& name) { receiver_.on_committed(now, name); }
+  void on_not_committed(Instant now, const MessageName& name) {
+    receiver_.on_not_committed(now, name);
+  }
+  /// Our own EMCON, as S_SUBNET_AVAILABILITY or the operator says: nothing leaves.
+  /// `listened`: others could be heard during the silence that ends, as in EMCON.
+  void on_own_silence(Instant now, bool silent, bool listened = true);
+  /// Another node's.
+  void on_silence_of(Instant now, NodeId node, bool silent) {
+    sender_.on_silent(now, node, silent);
+  }
+  /// What poll_membership asked for could not be done.
+  void on_not_joined(std::uint32_t group) { groups_.on_not_joined(group); }
+  void on_deadline(Instant now);
+  Result<Accepted> request_submit(Instant now, Submission submission);
+  Result<void> request_cancel(Instant now, MessageKey key);
+  Result<void> request_suspend(Instant now, MessageKey key);
+
+  // Actions out. Drain the events after every input; take PDUs as the bearer has room.
+  std::optional<MessageEvent> poll_event();
+  /// Nodes that are believed and of which a PDU has come since this was asked last.
+  std::optional<NodeId> poll_heard();
+  std::optional<OutgoingPdu> poll_pdu(Instant now);
+  bool has_pdu() const {
+    return !silent_ && (receiver_.has_pdu() || groups_.has_pdu() || sender_.has_pdu());
+  }
+  /// Groups that the bearer is to join and to leave.
+  std::optional<PMulGroups::Membership> poll_membership() { return groups_.poll_membership(); }
+  std::optional<Instant> next_deadline() const;
+
+  const PMulSender& sender() const { return sender_; }
+  const PMulReceiver& receiver() const { return receiver_; }
+  const PMulGroups& groups() const { return groups_; }
+  const Stats& stats() const { return stats_; }
+
+ private:
+  bool believed(NodeId source);
+  bool is_source(NodeId node) const;
+  void join_up(Instant now);
+  void on(Instant now, const DataPdu& pdu);
+  void on(Instant now, const AckPdu& pdu);
+  void on(Instant now, const AddressPdu& pdu);
+  void on(Instant now, const DiscardPdu& pdu);
+  void on(Instant now, const AnnouncePdu& pdu);
+  void on(Instant now, const GroupPdu& pdu);
+  void on(Instant now, const ParityPdu& pdu);
+
+  Config config_;
+  gateways::UtcReference utc_;
+  bool silent_ = false;
+  PMulSender sender_;
+  PMulReceiver receiver_;
+  PMulGroups groups_;
+  std::set<NodeId> heard_;  // of config_.sources, if that is not empty
+  std::deque<MessageEvent> events_;
+  Seldom refusals_;
+  Stats stats_;
+};
+
+}  // namespace s5066::p_mul

@@ -1,0 +1,154 @@
+// Dynamic multicast groups of P_MUL (ACP 142 with its Request, Reject, Release and Announce_PDUs):
+// a transmitter takes a free address from a pool for one message, tells its destinations to join,
+// and gives it back when the message is over; a receiver joins what it is told to. Only where a
+// host can join a group: over UDP, not over STANAG 5066.
+//
+// STANDARD: two that request one address at the same time would both reject, and both go on to the
+// next. Of two that have only requested the lower Source_ID keeps it; the other takes another
+// without a word.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "gateways/p_mul/carrier.h"
+#include "gateways/p_mul/p_mul_pdu.h"
+#include "gateways/common/utc_reference.h"
+#include "s5066d/base/rng.h"
+#include "s5066d/base/time.h"
+
+namespace s5066::p_mul {
+
+class PMulGroups {
+ public:
+  struct Config {
+    NodeId node;
+    Checksum checksum = Checksum::fletcher;
+    std::size_t pdu_octets_max = 2042;
+    // IPv4 addresses that messages of ours take, and that we join when told to; no other, whatever
+    // comes. Empty: neither.
+    std::vector<std::uint32_t> pool{};
+    Duration wait_for_reject = std::chrono::seconds(5);
+    Duration announce_delay = std::chrono::seconds(5);  // for all announcements, and to join
+    unsigned announce_count = 5;
+    std::size_t joined_max = 64;  // messages for which we are in a group
+    Duration joined_time_max = std::chrono::hours(49);
+    Duration expiry_margin = std::chrono::seconds(60);  // how far clocks may be apart
+    Duration rejected_for = std::chrono::minutes(5);    // an address that somebody rejected
+    std::size_t rejects_max = 32;                       // that wait for the bearer
+  };
+  struct Stats {
+    std::uint64_t requests = 0;
+    std::uint64_t rejected = 0;       // a request of ours
+    std::uint64_t yielded = 0;        // to who requested the same with a lower number
+    std::uint64_t rejects_late = 0;   // that no request of ours waits for; ignored
+    std::uint64_t pool_empty = 0;     // nothing free, tried again later
+    std::uint64_t announcements = 0;  // each repeat counts
+    std::uint64_t releases = 0;
+    std::uint64_t rejects = 0;  // by us
+    std::uint64_t joined = 0;
+    std::uint64_t left = 0;
+    std::uint64_t not_in_pool = 0;    // announced to us
+    std::uint64_t joins_refused = 0;  // over the limit, over already, or not joined
+  };
+  /// Our sockets are to be in that group, or no longer.
+  struct Membership {
+    std::uint32_t address = 0;
+    bool joined = false;
+    friend bool operator==(const Membership&, const Membership&) = default;
+  };
+  /// The destinations have had time to join.
+  struct Ready {
+    std::uint32_t message_id = 0;
+    std::uint32_t address = 0;  // 0: none is free, and it is not asked for any longer
+  };
+
+  PMulGroups(const Config& config, Rng& rng, const gateways::UtcReference& utc);
+
+  // Events in. `now` never goes backwards. From others only those who are believed.
+  void on_announce(Instant now, const AnnouncePdu& announce);
+  void on_group_pdu(Instant now, const GroupPdu& pdu);
+  /// Nothing more is expected of a message of another's.
+  void on_settled(Instant now, const MessageName& name);
+  /// The host could not join: the next announcement is as good as the first.
+  void on_not_joined(std::uint32_t address);
+  /// Our own EMCON: no Reject_PDU is owed afterwards, either.
+  void on_silent(bool silent);
+  void on_deadline(Instant now);
+  /// An address for a message of ours; announced again where it has one.
+  void request_group(Instant now, std::uint32_t message_id, std::vector<NodeId> destinations,
+                     UtcSeconds expiry);
+  void request_release(Instant now, std::uint32_t message_id);
+
+  // Actions out.
+  std::optional<OutgoingPdu> poll_pdu(Instant now);
+  std::optional<Membership> poll_membership();
+  std::optional<Ready> poll_ready();
+  std::optional<Instant> next_deadline() const;
+  bool has_pdu() const;
+
+  bool enabled() const { return !config_.pool.empty(); }
+  std::size_t own() const { return own_.size(); }
+  std::size_t joined() const { return joined_.size(); }
+  const Stats& stats() const { return stats_; }
+
+ private:
+  enum class State : std::uint8_t {
+    choosing,    // nothing was free
+    requesting,  // a Request_PDU is due, or its answer waited for
+    announcing,  // an Announce_PDU is due, or its time runs
+    ready
+  };
+  /// A message of ours.
+  struct Own {
+    State state = State::choosing;
+    std::uint32_t address = 0;
+    bool due = false;   // a PDU, as soon as the bearer takes one; else `at` is when it goes on
+    bool said = false;  // others know of the address
+    Instant at{};
+    std::vector<NodeId> destinations;
+    std::size_t next_destination = 0;
+    unsigned announcements = 0;  // still to come
+    UtcSeconds expiry{};
+  };
+  /// Who else has an address of the pool.
+  struct Usage {
+    MessageName name;
+    Instant until{};
+  };
+  struct Joined {
+    std::uint32_t address = 0;
+    Instant until{};
+  };
+
+  void choose(Instant now, Own& own);
+  void give_up(Instant now, std::uint32_t message_id, Own& own);
+  void announce(Instant now, Own& own);
+  void release(std::uint32_t message_id, const Own& own);
+  void on_request(Instant now, const GroupPdu& request);
+  void on_reject(Instant now, const GroupPdu& reject);
+  void on_release(const GroupPdu& release);
+  void leave(const MessageName& name);
+  bool in_pool(std::uint32_t address) const;
+  OutgoingPdu group_pdu(PduType type, const MessageName& name, std::uint32_t address,
+                        Target to) const;
+  OutgoingPdu announce_pdu(Instant now, std::uint32_t message_id, Own& own);
+
+  Config config_;
+  Rng& rng_;
+  const gateways::UtcReference& utc_;
+  bool silent_ = false;
+  std::map<std::uint32_t, Own> own_;     // by message number
+  std::map<std::uint32_t, Usage> used_;  // by address; of the pool only
+  std::map<MessageName, Joined> joined_;
+  std::deque<OutgoingPdu> releases_;
+  std::deque<OutgoingPdu> rejects_;
+  std::deque<Membership> memberships_;
+  std::deque<Ready> ready_;
+  Stats stats_;
+};
+
+}  // namespace s5066::p_mul

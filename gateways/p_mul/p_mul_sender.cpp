@@ -1,0 +1,720 @@
+#include "gateways/p_mul/p_mul_sender.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "s5066d/base/assert.h"
+#include "s5066d/base/deadline_table.h"
+
+namespace s5066::p_mul {
+namespace {
+
+constexpr std::size_t kAnswersMax = 32;
+constexpr std::size_t kAnsweredMax = 256;
+constexpr std::size_t kSuspendedMax = 4096;
+constexpr Duration kAnswerAgain = std::chrono::seconds(60);
+
+std::size_t count(const std::vector<bool>& blocks) {
+  return static_cast<std::size_t>(std::count(blocks.begin(), blocks.end(), true));
+}
+
+}  // namespace
+
+PMulSender::PMulSender(const Config& config, const gateways::UtcReference& utc)
+    : config_(config), utc_(utc) {
+  S5066_ASSERT(config.node.value != 0);
+  if (config_.bearer_octets_max == 0) config_.bearer_octets_max = config.pdu_octets_max;
+  check(config_);
+  for (const Group& group : config_.groups) {
+    if (group.rules) check(*group.rules);
+  }
+  for (const NodeId node : config.silent) silent_[node] = true;
+}
+
+void PMulSender::check(const RoundRules& rules) const {
+  S5066_ASSERT(rules.pdu_octets_max <= config_.bearer_octets_max);
+  S5066_ASSERT(config_.bearer_octets_max <= kPduOctetsMax);
+  const std::size_t header = rules.coded ? kParityHeaderOctets : kDataHeaderOctets;
+  S5066_ASSERT(rules.block_octets > 0 && rules.block_octets + header <= rules.pdu_octets_max);
+  S5066_ASSERT(destinations_max(rules.pdu_octets_max) > 0);
+  S5066_ASSERT(rules.back_off >= 1);
+}
+
+// --- Requests ------------------------------------------------------------------------------------
+
+Result<Accepted> PMulSender::request_submit(Instant now, Submission submission) {
+  // One that was cancelled, and whose last word is still to be said, may come back.
+  const auto leaving = messages_.find(submission.key);
+  if (leaving != messages_.end() && leaving->second.round && leaving->second.round->closes) {
+    forget(leaving);
+  }
+  if (messages_.size() >= config_.messages_max) forget_one_that_is_over();
+  if (messages_.size() >= config_.messages_max) return Error{ErrorCode::queue_full, "messages"};
+  if (submission.content.size() > config_.content_octets_max - content_octets_) {
+    return Error{ErrorCode::queue_full, "octets of messages"};
+  }
+  if (messages_.contains(submission.key) || find(submission.message_id) != nullptr) {
+    return Error{ErrorCode::already_exists, "message"};
+  }
+  if (submission.destinations.empty() ||
+      submission.destinations.size() > config_.destinations_max) {
+    return Error{ErrorCode::bad_field, "number of destinations"};
+  }
+  if (submission.expiry <= utc_.utc(now) || submission.expiry.value > 0xFFFFFFFF) {
+    return Error{ErrorCode::bad_field, "expiry"};
+  }
+  const auto target = resolve(submission);
+  if (!target) return target.error();
+  const RoundRules& rules = rules_for(*target);
+  const std::uint16_t octets =
+      submission.block_octets != 0 ? submission.block_octets : rules.block_octets;
+  const std::size_t header = rules.coded ? kParityHeaderOctets : kDataHeaderOctets;
+  if (octets + header > config_.bearer_octets_max) {
+    return Error{ErrorCode::too_large, "blocks for this bearer"};
+  }
+  const std::size_t total =
+      std::max<std::size_t>(1, (submission.content.size() + octets - 1) / octets);
+  if (total > kBlocksMax) return Error{ErrorCode::too_large, "message"};
+
+  std::sort(submission.destinations.begin(), submission.destinations.end(),
+            [](const auto& a, const auto& b) { return a.node < b.node; });
+  const bool resumed = submission.block_octets != 0;
+  submission.block_octets = octets;
+  const MessageKey key = submission.key;
+  Message message{.submission = std::move(submission),
+                  .name = {},
+                  .target = *target,
+                  .rules = rules,
+                  .total = static_cast<std::uint16_t>(total),
+                  .groups = BlockGroups(static_cast<std::uint16_t>(total)),
+                  .next_row = {},
+                  .nodes = {}};
+  message.name = {config_.node, message.submission.message_id};
+  message.next_row.assign(message.groups.count(), 0);
+  message.expires = utc_.instant(message.submission.expiry);
+  message.order = next_order_++;
+  message.probing = resumed;
+  message.wait = rules.ack_wait;
+  for (const Destination& destination : message.submission.destinations) {
+    const auto known = silent_.find(destination.node);
+    const bool silent = known != silent_.end() && known->second;
+    message.nodes.push_back(
+        {.address = destination, .silent = silent || !message.submission.acknowledged});
+  }
+  content_octets_ += message.submission.content.size();
+  suspended_.erase(message.submission.message_id);
+  ++stats_.messages;
+  start_round(now, messages_.emplace(key, std::move(message)).first->second, For::everybody);
+  return Accepted{octets};
+}
+
+Result<Target> PMulSender::resolve(const Submission& submission) const {
+  std::set<NodeId> nodes;
+  for (const Destination& destination : submission.destinations) {
+    if (destination.node.value == 0 || destination.node == config_.node) {
+      return Error{ErrorCode::bad_field, "destination"};
+    }
+    if (!nodes.insert(destination.node).second) {
+      return Error{ErrorCode::bad_field, "destination named twice"};
+    }
+  }
+  if (!submission.group && nodes.size() == 1) return Target{*nodes.begin()};
+  const Group* best = nullptr;
+  for (const Group& group : config_.groups) {
+    if (submission.group && group.id != *submission.group) continue;
+    const std::set<NodeId> members(group.members.begin(), group.members.end());
+    if (!std::includes(members.begin(), members.end(), nodes.begin(), nodes.end())) continue;
+    if (best == nullptr || group.members.size() < best->members.size()) best = &group;
+  }
+  if (best != nullptr) return Target{best->id};
+  if (config_.dynamic_groups && !submission.group) return Target{MulticastAddress{}};
+  return Error{ErrorCode::not_found, "group that reaches all destinations"};
+}
+
+const RoundRules& PMulSender::rules_for(const Target& target) const {
+  const auto* id = std::get_if<GroupId>(&target);
+  if (id == nullptr) return config_;
+  for (const Group& group : config_.groups) {
+    if (group.id == *id && group.rules) return *group.rules;
+  }
+  return config_;
+}
+
+// --- A group for one message ---------------------------------------------------------------------
+
+bool PMulSender::is_dynamic(const Message& message) {
+  return std::holds_alternative<MulticastAddress>(message.target);
+}
+
+bool PMulSender::can_leave(const Message& message) const {
+  const auto* group = std::get_if<MulticastAddress>(&message.target);
+  if (!message.round || message.awaits_group) return false;
+  const Round& round = *message.round;
+  if (round.reliable && arq_full_.contains(round.destinations[0].node)) return false;
+  return message.round->only || group == nullptr || group->value != 0;
+}
+
+// Whoever has not answered may not have heard of the group, or have been restarted since.
+void PMulSender::ask_for_group(Message& message) {
+  const bool none = std::get<MulticastAddress>(message.target).value == 0;
+  const bool needed =
+      none || std::any_of(message.nodes.begin(), message.nodes.end(),
+                          [](const Node& n) { return !n.ended && (!n.heard || n.unanswered > 0); });
+  if (!needed) return;
+  GroupWish wish{.message_id = message.name.message_id, .expiry = message.submission.expiry};
+  for (const Destination& one : message.round->destinations) wish.destinations.push_back(one.node);
+  message.awaits_group = true;
+  wishes_.push_back(std::move(wish));
+}
+
+void PMulSender::on_group(Instant, std::uint32_t message_id, std::uint32_t address) {
+  Message* message = find(message_id);
+  if (message == nullptr || !is_dynamic(*message) || !message->awaits_group) return;
+  message->awaits_group = false;
+  if (address != 0) {
+    message->target = MulticastAddress{address};
+    return;
+  }
+  // Other messages may hold all addresses for as long as they live.
+  wishes_.push_back({.message_id = message_id});
+  message->target = MulticastAddress{};
+  send_alone(*message);
+}
+
+std::optional<PMulSender::GroupWish> PMulSender::poll_group_wish() {
+  if (wishes_.empty()) return std::nullopt;
+  GroupWish wish = std::move(wishes_.front());
+  wishes_.pop_front();
+  return wish;
+}
+
+void PMulSender::forget(Messages::iterator at) {
+  if (is_dynamic(at->second)) wishes_.push_back({.message_id = at->second.name.message_id});
+  content_octets_ -= at->second.submission.content.size();
+  messages_.erase(at);
+}
+
+// The Discard_PDUs of a message that is over wait for the bearer, which may be away for hours; no
+// message that is to be sent waits for that.
+void PMulSender::forget_one_that_is_over() {
+  const auto over = [](const auto& one) { return one.second.round && one.second.round->closes; };
+  const auto at = std::find_if(messages_.begin(), messages_.end(), over);
+  if (at != messages_.end()) forget(at);
+}
+
+void PMulSender::forget_unsaid() {
+  if (!std::exchange(unsaid_, false)) return;
+  for (auto at = messages_.begin(); at != messages_.end();) {
+    const auto one = at++;
+    const bool over = one->second.round && one->second.round->closes;
+    if (over && !can_leave(one->second)) forget(one);
+  }
+}
+
+Result<void> PMulSender::request_cancel(Instant now, MessageKey key) {
+  const auto at = messages_.find(key);
+  if (at == messages_.end()) return Error{ErrorCode::not_found, "message"};
+  if (at->second.round && at->second.round->closes) return {};
+  end_all(now, at->second, Outcome::cancelled);
+  close(at->second, config_.discards);
+  forget_unsaid();
+  return {};
+}
+
+// The nodes are told nothing and keep what they have of the message. Their acknowledgements of it
+// are not answered with a Discard_PDU, because it comes again.
+Result<void> PMulSender::request_suspend(Instant now, MessageKey key) {
+  const auto at = messages_.find(key);
+  if (at == messages_.end()) return Error{ErrorCode::not_found, "message"};
+  if (at->second.round && at->second.round->closes) return {};
+  std::erase_if(suspended_, [now](const auto& one) { return one.second <= now; });
+  if (suspended_.size() >= kSuspendedMax) suspended_.erase(suspended_.begin());
+  suspended_[at->second.name.message_id] = at->second.expires;
+  end_all(now, at->second, Outcome::suspended);
+  forget(at);
+  return {};
+}
+
+// --- Acknowledgements ----------------------------------------------------------------------------
+
+PMulSender::Message* PMulSender::find(std::uint32_t message_id) {
+  for (auto& [key, message] : messages_) {
+    if (message.submission.message_id == message_id) return &message;
+  }
+  return nullptr;
+}
+
+std::vector<NodeId> PMulSender::on_ack(Instant now, const AckPdu& ack) {
+  ++stats_.acks;
+  std::set<NodeId> nodes;
+  if (ack.sender != config_.node) nodes.insert(ack.sender);
+  for (const AckEntry& entry : ack.entries) {
+    if (const auto node = on_entry(now, ack, entry)) nodes.insert(*node);
+  }
+  forget_unsaid();
+  return {nodes.begin(), nodes.end()};
+}
+
+// The entry is to name the transmitter of the message. libjpmul names the node that acknowledges
+// there, too; others may swap the two IDs, or leave the entry's empty. What else an entry can name
+// is the message of another transmitter that happens to have the same number.
+std::optional<NodeId> PMulSender::sender_of(const AckPdu& ack, const AckEntry& entry) const {
+  const NodeId named = entry.name.source;
+  if (ack.sender == config_.node) return named;
+  if (named == config_.node || named == ack.sender || named.value == 0) return ack.sender;
+  return std::nullopt;
+}
+
+std::optional<NodeId> PMulSender::on_entry(Instant now, const AckPdu& ack, const AckEntry& entry) {
+  const bool usual = entry.name.source == config_.node && ack.sender != config_.node;
+  Message* message = find(entry.name.message_id);
+  const auto sender = sender_of(ack, entry);
+  if (!sender || (message == nullptr && !usual)) {
+    ++stats_.acks_of_others;
+    refuse(now, ack, entry, "its acknowledgement names another transmitter");
+    return std::nullopt;
+  }
+  if (message == nullptr) {
+    ++stats_.acks_unknown;
+    discard_unknown(now, *sender, entry.name, ack.priority);
+    return sender;
+  }
+  const auto node = std::find_if(message->nodes.begin(), message->nodes.end(),
+                                 [&](const Node& n) { return n.address.node == *sender; });
+  if (node == message->nodes.end()) {
+    ++stats_.acks_not_addressed;
+    refuse(now, ack, entry, "it acknowledges a message that is not for it");
+    return std::nullopt;
+  }
+  if (!usual) ++stats_.acks_other_form;
+  if (node->ended) {
+    ++stats_.acks_repeated;
+    return sender;
+  }
+  if (node->silent && message->submission.acknowledged) {
+    on_silent(now, *sender, false);
+    news(MessageNews::Kind::left_silence, *message, *sender, 0);
+  }
+  if (entry.missing.empty()) {
+    end(now, *message, *node, Outcome::delivered);
+  } else if (!take_list(now, *message, *node, entry)) {
+    ++stats_.acks_nonsense;
+    refuse(now, ack, entry, "its acknowledgement lists blocks that the message does not have");
+    return sender;
+  }
+  after_answer(now, *message);
+  return sender;
+}
+
+// The node answers, so nobody is told that it did not.
+void PMulSender::refuse(Instant now, const AckPdu& ack, const AckEntry& entry, const char* why) {
+  if (Message* message = find(entry.name.message_id)) {
+    for (Node& node : message->nodes) {
+      if (node.address.node == ack.sender) node.refused = why;
+    }
+  }
+  if (!refusals_.due(now, ack.sender)) return;
+  events_.emplace_back(MessageNews{.kind = MessageNews::Kind::ack_refused,
+                                   .name = entry.name,
+                                   .node = ack.sender,
+                                   .detail = why});
+}
+
+// The newest list counts: a receiver that was restarted may have lost what it once had. Where a
+// list stops short, what is known of the rest stays as it was; before the first list that is
+// "nothing missing", so that unlisted blocks are not sent on suspicion but asked for in the next
+// list.
+bool PMulSender::take_list(Instant now, Message& message, Node& node, const AckEntry& entry) {
+  if (entry.missing.back().last > message.total) return false;
+  const bool first = !node.heard;
+  if (first) node.missing.assign(message.total, false);
+  node.heard = true;
+  const bool goes_on =
+      entry.truncated || list_values(entry.missing, false) == config_.missing_list_max;
+  const std::size_t end = goes_on ? entry.missing.back().last : message.total;
+  std::fill_n(node.missing.begin(), end, false);
+  for (const BlockRange& range : entry.missing) {
+    std::fill(node.missing.begin() + (range.first - 1), node.missing.begin() + range.last, true);
+  }
+  const std::size_t missing = count(node.missing);
+  if (!message.round && message.rounds > 0 && now < message.left_at) {
+    if (shows_end_of_round(node, end)) {
+      if (last_ == message.submission.key) note_left(now, message.submission.priority);
+      arm(message, now);
+    } else {
+      node.early = true;
+    }
+  }
+  const bool settled = node.left && (message.round || now >= message.left_at);
+  if (settled) node.answered = true;
+  if (settled && node.coded) node.parity_in_vain = node.missing == node.before;
+  if (settled && node.alone && group_of(message)) {
+    const bool in_vain = node.group_tried && node.missing == node.before;
+    if (in_vain && !is_unheard(now, message, node.address.node)) {
+      note_unheard(now, message, node.address.node);
+    }
+    node.answered_alone = true;
+    node.group_tried = false;
+  }
+  if (first && !message.probing) {
+    const double share = static_cast<double>(missing) / message.total;
+    const auto [known, fresh] = loss_.try_emplace(node.address.node, share);
+    if (!fresh) known->second = (known->second + share) / 2;
+    if (loss_.size() > config_.destinations_known_max) loss_.erase(loss_.begin());
+  }
+  news(MessageNews::Kind::partly_received, message, node.address.node,
+       missing * message.submission.block_octets);
+  return true;
+}
+
+// The bearer only guesses when a round has left, and keeps order: who has the last block of it has
+// been sent all of it. A list may be one from before the round, said again, where it misses that
+// block, or does not reach it.
+bool PMulSender::shows_end_of_round(const Node& node, std::size_t listed) {
+  if (node.coded || node.last_block > listed) return false;
+  return node.last_block == 0 || !node.missing[node.last_block - 1u];
+}
+
+void PMulSender::after_answer(Instant now, Message& message) {
+  if (message.round && message.round->closes) return;
+  const auto& nodes = message.nodes;
+  if (std::all_of(nodes.begin(), nodes.end(), [](const Node& n) { return n.ended; })) {
+    close(message, 0);
+    return;
+  }
+  if (message.round || now < message.left_at) return;
+  const bool too_late = now >= message.expires;
+  bool somebody = false;
+  for (const Node& node : nodes) {
+    if (node.ended || node.silent) continue;
+    if (!node.answered) return;
+    somebody = true;
+  }
+  if (!somebody) return;
+  if (too_late) {
+    end_all(now, message, Outcome::expired);
+    return close(message, config_.discards);
+  }
+  message.wait = message.rules.ack_wait;  // answers come: the channel is good
+  start_round(now, message, For::answering);
+}
+
+// Who acknowledges what is over has not heard that it is.
+void PMulSender::discard_unknown(Instant now, NodeId node, const MessageName& name,
+                                 std::uint8_t priority) {
+  if (now < started_ + config_.discard_unknown_after) return;
+  if (suspended_.contains(name.message_id)) return;  // it comes again
+  const auto at = answered_at_.find(name);
+  if (at != answered_at_.end() && now < at->second + kAnswerAgain) return;
+  if (answers_.size() >= kAnswersMax) return;
+  if (answered_at_.size() >= kAnsweredMax) answered_at_.erase(answered_at_.begin());
+  answered_at_[name] = now;
+  answers_.push_back(discard_to(node, name, priority));
+}
+
+OutgoingPdu PMulSender::discard_to(NodeId node, const MessageName& name,
+                                   std::uint8_t priority) const {
+  return {.target = node,
+          .priority = priority,
+          .lifetime = kAnswerAgain,
+          .octets = encode(DiscardPdu{.priority = priority, .name = name},
+                           {.checksum = config_.checksum})};
+}
+
+void PMulSender::on_silent(Instant now, NodeId node, bool silent) {
+  silent_[node] = silent;
+  for (auto& [key, message] : messages_) {
+    if (!message.submission.acknowledged) continue;
+    bool changed = false;
+    for (Node& member : message.nodes) {
+      if (member.address.node != node || member.silent == silent) continue;
+      member.silent = silent;
+      message.silent_done = false;
+      changed = true;
+    }
+    if (changed && !message.round) arm(message, std::max(now, message.left_at));
+  }
+}
+
+// --- Time ----------------------------------------------------------------------------------------
+
+void PMulSender::on_clear_at(Instant now, std::uint8_t priority, Instant clear_at) {
+  clear_at_[priority] = std::max(now, clear_at);
+  if (!ended_) return;
+  const auto at = messages_.find(*ended_);
+  ended_.reset();
+  if (at != messages_.end() && !at->second.round) arm(at->second, clear_at_[priority]);
+}
+
+// Less urgent PDUs do not count: the bearer sends what is more urgent before them.
+Instant PMulSender::busy_until(Instant now, std::uint8_t priority) const {
+  Instant until = now;
+  for (const auto& [other, at] : clear_at_) {
+    if (other <= priority) until = std::max(until, at);
+  }
+  return until;
+}
+
+// The PDU that was handed over last has left, so that no PDU of its priority or of a higher one is
+// left with the bearer.
+void PMulSender::note_left(Instant now, std::uint8_t priority) {
+  for (auto& [other, at] : clear_at_) {
+    if (other <= priority) at = std::min(at, now);
+  }
+}
+
+std::optional<Instant> PMulSender::next_deadline() const {
+  std::optional<Instant> next;
+  for (const auto& [key, message] : messages_) {
+    if (message.round && message.round->closes) continue;
+    next = earlier(next, verdict_at(message));
+    if (message.round) continue;
+    next = earlier(next, earlier(message.ack_deadline, message.silent_deadline));
+  }
+  return next;
+}
+
+void PMulSender::on_deadline(Instant now) {
+  for (auto& [key, message] : messages_) {
+    if (message.round && message.round->closes) continue;
+    if (message.expires <= now) {
+      // A round whose blocks are all sent counts as sent: the PDUs left only mark its end.
+      if (message.round && message.legs.empty() && !sends_blocks(message)) {
+        message.round->extras = 0;
+        end_round(now, message);
+        if (message.round) continue;  // nobody is to answer, so it has ended with its round
+      }
+      if (verdict_at(message) > now) continue;
+      end_all(now, message, Outcome::expired);
+      close(message, config_.discards);
+    }
+    if (message.round) continue;
+    const bool silent_due = message.silent_deadline && *message.silent_deadline <= now;
+    const bool ack_due = message.ack_deadline && *message.ack_deadline <= now;
+    if (!silent_due && !ack_due) continue;
+    const Instant busy_until = this->busy_until(now, message.submission.priority);
+    if (busy_until > now && !message.put_off) {
+      // Others that are as urgent keep the bearer busy: no answer could have come yet. Once only,
+      // because they may keep it busy for hours.
+      arm(message, busy_until);
+      message.put_off = true;
+      continue;
+    }
+    message.wait = std::min(std::max(config_.ack_wait_max, message.rules.ack_wait),
+                            from_seconds(to_seconds(message.wait) * message.rules.back_off));
+    start_round(now, message, silent_due ? For::everybody : For::answering);
+  }
+  forget_unsaid();
+}
+
+bool PMulSender::sends_blocks(const Message& message) const {
+  const Round& round = *message.round;
+  return !round.address_done || round.next_block < round.blocks.size() ||
+         round.next_parity < round.parity.size();
+}
+
+// A message that has left in time and that its nodes may have is not called lost before they have
+// had the time to say so.
+Instant PMulSender::verdict_at(const Message& message) const {
+  if (message.round || !message.ack_deadline) return message.expires;
+  return std::clamp(message.answers_by, message.expires, message.expires + config_.ack_wait_max);
+}
+
+void PMulSender::arm(Message& message, Instant left_at) {
+  message.left_at = left_at;
+  message.ack_deadline.reset();
+  message.silent_deadline.reset();
+  std::size_t answering = 0;
+  bool silent = false;
+  for (const Node& node : message.nodes) {
+    if (node.ended) continue;
+    if (node.silent) {
+      silent = true;
+    } else {
+      ++answering;
+    }
+  }
+  if (answering > 0) {
+    const Duration slots = config_.ack_slot * static_cast<Duration::rep>(answering);
+    message.ack_deadline = left_at + message.wait + slots;
+    message.answers_by = left_at + message.rules.ack_wait + slots;
+  }
+  const unsigned repeats = message.submission.acknowledged ? message.rules.emcon_repeats_max
+                                                           : config_.unacknowledged_repeats;
+  if (silent && message.silent_rounds <= repeats) {
+    message.silent_deadline = left_at + message.rules.emcon_interval;
+  } else if (silent && !std::exchange(message.silent_done, true)) {
+    for (const Node& node : message.nodes) {
+      if (node.silent && !node.ended) say_unanswered(message, node);
+    }
+  }
+}
+
+void PMulSender::close(Message& message, unsigned discards) {
+  for (const Node& node : message.nodes) {
+    if (discards == 0 || !node.alone || answers_.size() >= kAnswersMax) continue;
+    answers_.push_back(discard_to(node.address.node, message.name, message.submission.priority));
+  }
+  message.legs.clear();
+  message.round = Round{};
+  message.round->closes = true;
+  message.round->discards = discards;
+  message.round->address_done = discards > 0;
+  message.awaits_group = false;
+  unsaid_ = unsaid_ || !can_leave(message);
+}
+
+void PMulSender::say_why(Instant now, const Message& message, const Node& node,
+                         DestinationEnded& ended) const {
+  if (node.heard) {
+    ended.reason = "only a part had been received";
+  } else if (node.refused != nullptr) {
+    ended.reason = node.refused;
+  } else if (!node.sent) {
+    ended.reason = "nothing could be sent to the node in time";
+  } else if (node.silent) {
+    ended.reason = "the node is in EMCON and has not acknowledged it";
+  } else if (node.unanswered > 0 || now >= message.answers_by) {
+    ended.reason = "the node did not answer";
+    ended.unanswered = true;
+  } else {
+    ended.reason = "its time was up before the node could answer";
+  }
+}
+
+void PMulSender::end(Instant now, Message& message, Node& node, Outcome outcome) {
+  S5066_ASSERT(!node.ended);
+  node.ended = true;
+  std::erase_if(message.legs, [&](const Round& leg) { return leg.only == node.address.node; });
+  if (outcome == Outcome::delivered) ++stats_.delivered;
+  if (outcome == Outcome::expired) ++stats_.expired;
+  DestinationEnded ended{
+      .key = message.submission.key, .node = node.address.node, .outcome = outcome};
+  if (outcome == Outcome::expired) say_why(now, message, node, ended);
+  events_.emplace_back(std::move(ended));
+}
+
+void PMulSender::end_all(Instant now, Message& message, Outcome outcome) {
+  for (Node& node : message.nodes) {
+    if (!node.ended) end(now, message, node, outcome);
+  }
+}
+
+void PMulSender::end_round(Instant now, Message& message) {
+  const MessageKey key = message.submission.key;
+  if (message.round->closes) {
+    forget(messages_.find(key));
+    return;
+  }
+  for (Node& node : message.nodes) {
+    if (is_in(*message.round, node)) node.sent = node.left = true;
+  }
+  message.round.reset();
+  if (!message.legs.empty()) {
+    message.round = std::move(message.legs.front());
+    message.legs.pop_front();
+    return;
+  }
+  news(MessageNews::Kind::round_sent, message, {}, 0);
+  if (!message.submission.acknowledged && message.silent_rounds > config_.unacknowledged_repeats) {
+    end_all(now, message, Outcome::sent);
+    close(message, 0);
+    return;
+  }
+  arm(message, busy_until(now, message.submission.priority));
+  ended_ = key;
+}
+
+// --- PDUs ----------------------------------------------------------------------------------------
+
+bool PMulSender::has_pdu() const {
+  if (!answers_.empty()) return true;
+  return std::any_of(messages_.begin(), messages_.end(),
+                     [this](const auto& entry) { return can_leave(entry.second); });
+}
+
+// Among messages of one priority the target that has waited longest for its turn goes first, and
+// among messages to one target the oldest one. A turn that is not over is interrupted by a higher
+// priority only.
+bool PMulSender::takes_turn(const Message& message, const Message& other) const {
+  const auto turn = [this](const Message& m) {
+    const auto at = turns_.find(m.target);
+    return at == turns_.end() ? 0 : at->second;
+  };
+  const auto rank = [&](const Message& m) {
+    return std::tuple(m.submission.priority, turn(m), m.order);
+  };
+  return rank(message) < rank(other);
+}
+
+PMulSender::Message* PMulSender::most_urgent(Instant now) {
+  Message* best = nullptr;
+  Message* has_turn = nullptr;
+  const bool over =
+      now >= turn_began_ + config_.turn_max || turn_octets_ >= config_.turn_octets_max;
+  for (auto& [key, message] : messages_) {
+    if (!can_leave(message)) continue;
+    if (last_ == key && !over) has_turn = &message;
+    if (best == nullptr || takes_turn(message, *best)) best = &message;
+  }
+  if (has_turn == nullptr || best->submission.priority < has_turn->submission.priority) return best;
+  return has_turn;
+}
+
+// A target's turn counts from its end, so that the one that has just had it is the last.
+void PMulSender::note_turn(Instant now, const Message& message, std::size_t octets) {
+  const bool same = last_ == message.submission.key;
+  const bool over =
+      now >= turn_began_ + config_.turn_max || turn_octets_ >= config_.turn_octets_max;
+  if (!same || over) {
+    turn_began_ = now;
+    turn_octets_ = 0;
+    if (turns_.size() >= config_.destinations_known_max) turns_.clear();
+    turns_[message.target] = ++last_turn_;
+  }
+  turn_octets_ += octets;
+}
+
+std::optional<OutgoingPdu> PMulSender::poll_pdu(Instant now) {
+  if (!answers_.empty()) {
+    OutgoingPdu answer = std::move(answers_.front());
+    answers_.pop_front();
+    ++stats_.discard_pdus;
+    stats_.octets += answer.octets.size();
+    return answer;
+  }
+  Message* message = most_urgent(now);
+  if (message == nullptr) return std::nullopt;
+  note_turn(now, *message, message->submission.block_octets);
+  const MessageKey key = message->submission.key;
+  if (last_ && *last_ != key) {
+    const auto at = messages_.find(*last_);
+    if (at != messages_.end() && at->second.round && !at->second.round->closes) {
+      ++stats_.pre_emptions;
+    }
+  }
+  last_ = key;
+  ended_.reset();
+  return next_of(now, *message);
+}
+
+std::optional<MessageEvent> PMulSender::poll_event() {
+  if (events_.empty()) return std::nullopt;
+  MessageEvent event = std::move(events_.front());
+  events_.pop_front();
+  return event;
+}
+
+void PMulSender::say_unanswered(const Message& message, const Node& node) {
+  events_.emplace_back(Unanswered{message.submission.key, node.address.node});
+}
+
+void PMulSender::news(MessageNews::Kind kind, const Message& message, NodeId node,
+                      std::uint64_t octets) {
+  events_.emplace_back(
+      MessageNews{.kind = kind, .name = message.name, .node = node, .octets = octets});
+}
+
+}  // namespace s5066::p_mul
