@@ -16,9 +16,9 @@
 #include <optional>
 #include <set>
 
-#include "gateways/p_mul/carrier.h"
 #include "gateways/common/rcop.h"
 #include "gateways/common/sis_port.h"
+#include "gateways/p_mul/carrier.h"
 #include "s5066d/base/result.h"
 #include "s5066d/base/time.h"
 

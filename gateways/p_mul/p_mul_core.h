@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "gateways/common/utc_reference.h"
 #include "gateways/p_mul/carrier.h"
 #include "gateways/p_mul/message_port.h"
 #include "gateways/p_mul/p_mul_groups.h"
@@ -15,7 +16,6 @@
 #include "gateways/p_mul/p_mul_receiver.h"
 #include "gateways/p_mul/p_mul_sender.h"
 #include "gateways/p_mul/seldom.h"
-#include "gateways/common/utc_reference.h"
 #include "s5066d/base/result.h"
 #include "s5066d/base/rng.h"
 #include "s5066d/base/time.h"

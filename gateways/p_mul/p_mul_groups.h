@@ -14,9 +14,9 @@
 #include <optional>
 #include <vector>
 
+#include "gateways/common/utc_reference.h"
 #include "gateways/p_mul/carrier.h"
 #include "gateways/p_mul/p_mul_pdu.h"
-#include "gateways/common/utc_reference.h"
 #include "s5066d/base/rng.h"
 #include "s5066d/base/time.h"
 

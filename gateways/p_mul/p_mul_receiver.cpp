@@ -1,6 +1,7 @@
 #include "gateways/p_mul/p_mul_receiver.h"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 #include <utility>
 
@@ -16,11 +17,33 @@ constexpr std::size_t kSourcesMax = 4096;
 constexpr std::uint8_t kLeastUrgent = 255;
 /// What is sent to one node in so few blocks has no mark behind it that says that it is over.
 constexpr std::uint16_t kBlocksUnmarked = 2;
+constexpr std::uint32_t kTurnsAfterSilence = 8;
+
+/// As many of the lowest numbers as the list has values for.
+std::vector<BlockRange> cut(const std::vector<BlockRange>& ranges, std::size_t values,
+                            bool as_ranges) {
+  std::vector<BlockRange> kept;
+  for (const BlockRange& range : ranges) {
+    const std::size_t wanted = list_values({range}, as_ranges);
+    if (wanted <= values) {
+      kept.push_back(range);
+      values -= wanted;
+      continue;
+    }
+    const auto some =
+        static_cast<std::uint16_t>(std::min<std::size_t>(values, as_ranges ? 3 : values));
+    if (some > 0) {
+      kept.push_back({range.first, static_cast<std::uint16_t>(range.first + some - 1)});
+    }
+    break;
+  }
+  return kept;
+}
 
 }  // namespace
 
 PMulReceiver::PMulReceiver(const Config& config, Rng& rng, const gateways::UtcReference& utc)
-    : config_(config), rng_(rng), utc_(utc) {
+    : config_(config), rng_(rng), utc_(utc), known_(config.known_max) {
   S5066_ASSERT(config.node.value != 0);
   S5066_ASSERT(config.messages_max > 0 && config.known_max > 0);
   S5066_ASSERT(config.missing_list_max >= 3);
@@ -79,37 +102,13 @@ void PMulReceiver::note_addressed(Message& message, const AddressPdu& address) {
 void PMulReceiver::on_address(Instant now, const AddressPdu& address) {
   if (address.name.source == config_.node) return;
   const Place at = place(address);
-  auto known = known_.find(address.name);
-  // What that one was, the layer above knows by its content.
-  const bool anew = known != known_.end() && at.listing == Listing::listed &&
-                    known->second.expires <= now &&
-                    known->second.expires < utc_.instant(address.expiry);
-  if (anew) {
-    known_by_end_.erase({known->second.until, address.name});
-    unreleased_.erase(address.name);
+  if (Known* known = known_.find(address.name)) {
+    // The number may be that of another message by now; the layer above tells by the content.
+    const bool anew = at.listing == Listing::listed && known->expires <= now &&
+                      known->expires < utc_.instant(address.expiry);
+    if (!anew) return on_known_address(now, at, *known, address);
     withdraw_ack(address.name);
-    known_.erase(known);
-    known = known_.end();
-  }
-  if (known != known_.end()) {
-    if (at.listing == Listing::absent) {
-      unreleased_.erase(address.name);
-      known->second.before_start = false;
-      settled_.push_back(address.name);
-    } else if (at.listing == Listing::listed) {
-      ++stats_.repeated;
-      const Instant expires = life_of(now, address.expiry).expires;
-      known->second.expires = std::max(known->second.expires, utc_.instant(address.expiry));
-      know_until(address.name, known->second,
-                 std::max(known->second.until, expires + config_.memory_margin));
-      unreleased_.insert(address.name);
-      known->second.owing.slot = at.slot;
-      known->second.owing.alone = at.alone;
-      hear(now, address.name, known->second.owing);
-      plan_in_turn(now, address.name, known->second.owing,
-                   address.extra ? RoundEnd::known : RoundEnd::for_us);
-    }
-    return;
+    known_.forget(address.name);
   }
   const auto message = messages_.find(address.name);
   if (message != messages_.end() && message->second.state != State::orphan) {
@@ -122,6 +121,24 @@ void PMulReceiver::on_address(Instant now, const AddressPdu& address) {
     ++stats_.not_for_us;
     ignore(now, address.name);
   }
+}
+
+void PMulReceiver::on_known_address(Instant now, const Place& place, Known& known,
+                                    const AddressPdu& address) {
+  if (place.listing == Listing::absent) {
+    known_.release(address.name);
+    known.before_start = false;
+    settled_.push_back(address.name);
+  }
+  if (place.listing != Listing::listed) return;
+  ++stats_.repeated;
+  known.expires = std::max(known.expires, utc_.instant(address.expiry));
+  known_.extend(address.name, life_of(now, address.expiry).expires + config_.memory_margin);
+  known_.set_unreleased(address.name);
+  known.owing.slot = place.slot;
+  known.owing.alone = place.alone;
+  hear(now, address.name, known.owing);
+  plan_in_turn(now, address.name, known.owing, address.extra ? RoundEnd::known : RoundEnd::for_us);
 }
 
 void PMulReceiver::repeat(Instant now, const Place& place, Message& message,
@@ -174,16 +191,13 @@ void PMulReceiver::adopt(Instant now, const Place& place, const AddressPdu& addr
   }
   sequence = std::max(sequence, place.sequence);
   if (sequences_.size() > kSourcesMax) sequences_.erase(sequences_.begin());
-  // What came before the Address_PDU may be more than the message has, or all of it.
-  for (auto at = message->blocks.upper_bound(address.total); at != message->blocks.end();) {
-    ++stats_.bad_number;
-    octets_ -= at->second.size() + kBlockCost;
-    message->octets -= at->second.size() + kBlockCost;
-    at = message->blocks.erase(at);
-  }
-  const BlockGroups groups(address.total);
-  for (std::size_t group = 0; group < groups.count() && !message->parity.empty(); ++group) {
-    recover_group(*message, groups, group);
+  // Blocks that came before the Address_PDU may be more than the message has, or all of it.
+  const std::size_t before = message->octets();
+  stats_.bad_number += message->drop_blocks_above_total();
+  count_octets(*message, before);
+  const std::size_t groups = BlockGroups(address.total).count();
+  for (std::size_t group = 0; group < groups && !message->parity.empty(); ++group) {
+    recover_group(*message, group);
   }
   if (message->blocks.empty()) return;
   const std::uint16_t last = message->blocks.rbegin()->first;
@@ -204,7 +218,7 @@ PMulReceiver::Message* PMulReceiver::message_for(Instant now, const MessageName&
                                                  std::optional<std::uint8_t> priority) {
   const auto at = messages_.find(name);
   if (at != messages_.end() && at->second.state != State::orphan) priority = at->second.priority;
-  const std::size_t held = at == messages_.end() ? 0 : at->second.octets;
+  const std::size_t held = at == messages_.end() ? 0 : at->second.octets();
   if (held + octets > config_.message_octets_max) {
     ++stats_.too_large;
     ignore(now, name);
@@ -217,8 +231,6 @@ PMulReceiver::Message* PMulReceiver::message_for(Instant now, const MessageName&
   }
   Message& message = messages_[name];
   if (at == messages_.end()) message.owing.heard_at = now;
-  message.octets += octets;
-  octets_ += octets;
   return &message;
 }
 
@@ -226,69 +238,93 @@ PMulReceiver::Load PMulReceiver::load_of(NodeId source) const {
   Load load;
   for (auto at = messages_.lower_bound({source, 0});
        at != messages_.end() && at->first.source == source; ++at) {
-    load.octets += at->second.octets;
+    load.octets += at->second.octets();
     ++load.messages;
   }
   return load;
 }
 
-// Where one source has its share, only its own messages give way: blocks of what may not even be
-// for us, then the least urgent, then the oldest. Of those that are as urgent and still coming only
-// the smaller gives way to the larger: of several that come by turns one would else push out the
-// other, and none ever be complete. Where all is full, the source that holds the most gives way.
 bool PMulReceiver::make_room(Instant now, const MessageName& keep, std::size_t octets,
                              std::optional<std::uint8_t> priority) {
+  const auto kept = messages_.find(keep);
+  Wanted wanted{.name = keep, .octets = octets, .priority = priority};
+  wanted.messages = kept == messages_.end() ? 1 : 0;
+  wanted.held = kept == messages_.end() ? 0 : kept->second.octets();
+  while (true) {
+    const Load own = load_of(keep.source);
+    wanted.source_full = own.octets + octets > config_.source_octets_max ||
+                         own.messages + wanted.messages > config_.source_messages_max;
+    wanted.octets_full = octets_ + octets > config_.octets_max;
+    if (!wanted.source_full && !wanted.octets_full &&
+        messages_.size() + wanted.messages <= config_.messages_max) {
+      return true;
+    }
+    const auto victim = find_victim(now, wanted);
+    if (!victim) return false;
+    ++stats_.crowded_out;
+    forget(*victim);
+  }
+}
+
+// Blocks of a message that may not even be for us give way, and so does what nothing has come of
+// for long. Of messages that are as urgent and still coming only the smaller gives way to the
+// larger, because several that come by turns would else push out each other and none would ever be
+// complete.
+bool PMulReceiver::yields(Instant now, const Wanted& wanted, const MessageName& name,
+                          const Message& message) const {
+  if (message.state == State::orphan || message.owing.heard_at + config_.orphan_max <= now) {
+    return true;
+  }
+  return wanted.priority && std::tuple(message.priority, wanted.held, name) >
+                                std::tuple(*wanted.priority, message.octets(), wanted.name);
+}
+
+// Where one source has its share, only its own messages give way: blocks without an Address_PDU,
+// then the least urgent message, then the oldest. Where all is full, the source that holds the most
+// gives way.
+std::optional<MessageName> PMulReceiver::find_victim(Instant now, const Wanted& wanted) const {
   const auto rank = [](const Message& m) {
     return std::tuple(m.state != State::orphan,
                       m.state == State::orphan ? 0 : kLeastUrgent - m.priority, m.owing.heard_at);
   };
-  const auto kept = messages_.find(keep);
-  const std::size_t held = kept == messages_.end() ? 0 : kept->second.octets;
-  const auto yields = [&](const MessageName& name, const Message& m) {
-    return m.state == State::orphan || m.owing.heard_at + config_.orphan_max <= now ||
-           (priority && std::tuple(m.priority, held, name) > std::tuple(*priority, m.octets, keep));
+  const auto weight = [&](const Load& load) {
+    return wanted.octets_full ? load.octets : load.messages;
   };
-  const std::size_t one_more = kept == messages_.end() ? 1 : 0;
-  while (true) {
-    const Load own = load_of(keep.source);
-    const bool source_full = own.octets + octets > config_.source_octets_max ||
-                             own.messages + one_more > config_.source_messages_max;
-    const bool octets_full = octets_ + octets > config_.octets_max;
-    if (!source_full && !octets_full && messages_.size() + one_more <= config_.messages_max) {
-      return true;
+  Load own = load_of(wanted.name.source);
+  own.octets += wanted.octets;
+  own.messages += wanted.messages;
+  const std::pair<const MessageName, Message>* victim = nullptr;
+  std::size_t heaviest = 0;
+  std::optional<NodeId> source;
+  std::size_t weighs = 0;
+  for (const auto& entry : messages_) {
+    const NodeId from = entry.first.source;
+    const bool ours = from == wanted.name.source;
+    if (wanted.source_full && !ours) continue;
+    if (entry.first == wanted.name || entry.second.state == State::offered) continue;
+    if (ours && !yields(now, wanted, entry.first, entry.second)) continue;
+    if (source != from) {
+      source = from;
+      weighs = weight(ours ? own : load_of(from));
     }
-    const auto weight = [&](const Load& load) { return octets_full ? load.octets : load.messages; };
-    const Load wanted{own.octets + octets, own.messages + one_more};
-    const std::pair<const MessageName, Message>* victim = nullptr;
-    std::size_t heaviest = 0;
-    std::optional<NodeId> source;
-    std::size_t weighs = 0;
-    for (const auto& entry : messages_) {
-      const NodeId from = entry.first.source;
-      if (source_full && from != keep.source) continue;
-      if (entry.first == keep || entry.second.state == State::offered) continue;
-      if (from == keep.source && !yields(entry.first, entry.second)) continue;
-      if (source != from) {
-        source = from;
-        weighs = weight(from == keep.source ? wanted : load_of(from));
-      }
-      if (from != keep.source && weighs <= weight(wanted)) continue;
-      if (weighs < heaviest) continue;
-      if (weighs > heaviest || victim == nullptr || rank(entry.second) < rank(victim->second)) {
-        victim = &entry;
-      }
-      heaviest = weighs;
+    if (!ours && weighs <= weight(own)) continue;
+    if (weighs < heaviest) continue;
+    if (weighs > heaviest || victim == nullptr || rank(entry.second) < rank(victim->second)) {
+      victim = &entry;
     }
-    if (victim == nullptr) return false;
-    ++stats_.crowded_out;
-    forget(MessageName(victim->first));
+    heaviest = weighs;
   }
+  return victim == nullptr ? std::nullopt : std::optional(victim->first);
+}
+
+void PMulReceiver::count_octets(const Message& message, std::size_t before) {
+  octets_ = octets_ - before + message.octets();
 }
 
 void PMulReceiver::forget(const MessageName& name) {
   const auto at = messages_.find(name);
   if (at == messages_.end()) return;
-  octets_ -= at->second.octets;
+  octets_ -= at->second.octets();
   messages_.erase(at);
 }
 
@@ -301,10 +337,10 @@ void PMulReceiver::on_data(Instant now, const DataPdu& data) {
   }
   const auto at = messages_.find(data.name);
   const bool over = at != messages_.end() && at->second.state == State::offered;
-  const auto known = known_.find(data.name);
-  if (over || known != known_.end()) {
+  Known* known = known_.find(data.name);
+  if (over || known != nullptr) {
     ++stats_.duplicates;
-    if (known != known_.end()) hear(now, data.name, known->second.owing);
+    if (known != nullptr) hear(now, data.name, known->owing);
     return;
   }
   if (at != messages_.end()) {
@@ -322,15 +358,17 @@ void PMulReceiver::on_data(Instant now, const DataPdu& data) {
   }
   Message* message = message_for(now, data.name, data.fragment.size() + kBlockCost);
   if (message == nullptr) return;
-  message->blocks.emplace(data.number, data.fragment);
+  const std::size_t before = message->octets();
+  message->add_block(data.number, data.fragment);
+  count_octets(*message, before);
   after_pdu(now, data.name, *message, {.block = data.number});
 }
 
 void PMulReceiver::on_parity(Instant now, const ParityPdu& parity) {
   if (parity.name.source == config_.node) return;
   ++stats_.parity_pdus;
-  if (const auto known = known_.find(parity.name); known != known_.end()) {
-    hear(now, parity.name, known->second.owing);
+  if (Known* known = known_.find(parity.name)) {
+    hear(now, parity.name, known->owing);
     return;
   }
   if (ignored_.contains(parity.name)) return;
@@ -343,7 +381,9 @@ void PMulReceiver::on_parity(Instant now, const ParityPdu& parity) {
   if (!fits || !groups.is_parity(parity.number)) return;
   Message* message = message_for(now, parity.name, parity.parity.size() + kBlockCost);
   if (message == nullptr) return;
-  message->parity.emplace(parity.number, parity);
+  const std::size_t before = message->octets();
+  message->add_parity(parity);
+  count_octets(*message, before);
   after_pdu(now, parity.name, *message, {.parity = parity.number});
 }
 
@@ -354,11 +394,10 @@ void PMulReceiver::after_pdu(Instant now, const MessageName& name, Message& mess
   const std::uint16_t number = arrived.block;
   if (!message.parity.empty()) {
     const BlockGroups groups(message.total);
-    recover_group(
-        message, groups,
-        number != 0 ? groups.group_of_block(number) : groups.group_of_parity(arrived.parity));
+    recover_group(message, number != 0 ? groups.group_of_block(number)
+                                       : groups.group_of_parity(arrived.parity));
   }
-  if (message.blocks.size() == message.total) {
+  if (message.complete()) {
     offer(name, message);
     return;
   }
@@ -374,44 +413,10 @@ void PMulReceiver::after_pdu(Instant now, const MessageName& name, Message& mess
   }
 }
 
-void PMulReceiver::recover_group(Message& message, const BlockGroups& groups, std::size_t group) {
-  std::map<std::size_t, ByteSpan> columns, rows;
-  std::uint16_t last_block_octets = 0;
-  for (std::size_t row = 0; row < kGroupRowsMax; ++row) {
-    const auto at = message.parity.find(groups.parity_number(group, row));
-    if (at == message.parity.end() || at->second.total != message.total) continue;
-    // Rows of one length only; a message has no other.
-    const Bytes& octets = at->second.parity;
-    if (!rows.empty() && rows.begin()->second.size() != octets.size()) continue;
-    rows[row] = octets;
-    last_block_octets = at->second.last_block_octets;
-  }
-  if (rows.empty()) return;
-  const std::size_t octets = rows.begin()->second.size();
-  const std::size_t blocks = groups.blocks(group);
-  for (std::size_t column = 0; column < blocks; ++column) {
-    const std::uint16_t number = groups.block_number(group, column);
-    const auto block = message.blocks.find(number);
-    if (block == message.blocks.end()) continue;
-    const std::size_t wanted = number == message.total ? last_block_octets : octets;
-    if (block->second.size() != wanted) return;  // not the message that this parity is of
-    columns[column] = block->second;
-  }
-  if (columns.size() == blocks || columns.size() + rows.size() < blocks) return;
-  for (auto& [column, block] : recover(blocks, columns, rows)) {
-    const std::uint16_t number = groups.block_number(group, column);
-    if (number == message.total) block.resize(last_block_octets);
-    message.octets += block.size() + kBlockCost;
-    octets_ += block.size() + kBlockCost;
-    message.blocks.emplace(number, std::move(block));
-    ++stats_.recovered;
-  }
-  std::erase_if(message.parity, [&](const auto& entry) {
-    if (groups.group_of_parity(entry.first) != group) return false;
-    message.octets -= entry.second.parity.size() + kBlockCost;
-    octets_ -= entry.second.parity.size() + kBlockCost;
-    return true;
-  });
+void PMulReceiver::recover_group(Message& message, std::size_t group) {
+  const std::size_t before = message.octets();
+  stats_.recovered += message.recover_group(group);
+  count_octets(message, before);
 }
 
 // --- Up ------------------------------------------------------------------------------------------
@@ -422,8 +427,10 @@ void PMulReceiver::offer(const MessageName& name, Message& message) {
   message.owing.ack_at.reset();
   withdraw_ack(name);
   message.offer_at.reset();
-  Received received{.name = name, .priority = message.priority, .expiry = message.expiry};
-  for (const auto& [number, block] : message.blocks) append(received.content, block);
+  Received received{.name = name,
+                    .priority = message.priority,
+                    .expiry = message.expiry,
+                    .content = message.content()};
   received.destinations.assign(message.addressed.begin(), message.addressed.end());
   events_.emplace_back(std::move(received));
 }
@@ -432,13 +439,14 @@ void PMulReceiver::on_committed(Instant now, const MessageName& name) {
   const auto at = messages_.find(name);
   if (at == messages_.end() || at->second.state != State::offered) return;
   const Message& message = at->second;
-  remember(name, {.until = message.expires + config_.memory_margin,
-                  .expires = utc_.instant(message.expiry),
-                  .owing = message.owing});
+  OwedAck& owing = known_
+                       .remember(name, {.until = message.expires + config_.memory_margin,
+                                        .expires = utc_.instant(message.expiry),
+                                        .owing = message.owing})
+                       .owing;
   const bool at_once = message.owing.alone && message.total <= kBlocksUnmarked;
   forget(name);
-  unreleased_.insert(name);
-  Owing& owing = known_.find(name)->second.owing;
+  known_.set_unreleased(name);
   if (at_once) {
     plan_at_once(now, name, owing);
   } else {
@@ -455,35 +463,17 @@ void PMulReceiver::on_not_committed(Instant now, const MessageName& name) {
 void PMulReceiver::on_known(Instant, const MessageName& name, UtcSeconds expiry) {
   // What came before the spool had said so; else its gaps would be asked for, and never filled.
   forget(name);
-  remember(name, {.until = utc_.instant(expiry) + config_.memory_margin,
-                  .expires = utc_.instant(expiry),
-                  .owing = {.again_after = config_.ack_again},
-                  .before_start = true});
-}
-
-void PMulReceiver::remember(const MessageName& name, const Known& known) {
-  if (known_.size() >= config_.known_max && !known_.contains(name)) {
-    const MessageName soonest = known_by_end_.begin()->second;
-    known_by_end_.erase(known_by_end_.begin());
-    unreleased_.erase(soonest);
-    known_.erase(soonest);
-  }
-  Known& kept = known_[name];
-  know_until(name, kept, known.until);
-  kept = known;
-}
-
-void PMulReceiver::know_until(const MessageName& name, Known& known, Instant until) {
-  known_by_end_.erase({known.until, name});
-  known.until = until;
-  known_by_end_.insert({until, name});
+  known_.remember(name, {.until = utc_.instant(expiry) + config_.memory_margin,
+                         .expires = utc_.instant(expiry),
+                         .owing = {.again_after = config_.ack_again},
+                         .before_start = true});
 }
 
 void PMulReceiver::on_discard(Instant, const DiscardPdu& discard) {
   settled_.push_back(discard.name);
-  if (const auto known = known_.find(discard.name); known != known_.end()) {
-    unreleased_.erase(discard.name);
-    known->second.before_start = false;
+  if (Known* known = known_.find(discard.name)) {
+    known_.release(discard.name);
+    known->before_start = false;
     return;
   }
   const auto at = messages_.find(discard.name);
@@ -493,6 +483,167 @@ void PMulReceiver::on_discard(Instant, const DiscardPdu& discard) {
     news(MessageNews::Kind::discarded_by_peer, discard.name);
   }
   forget(discard.name);
+}
+
+// --- Acknowledgements ----------------------------------------------------------------------------
+
+// A PDU shows that the round goes on: nobody listens yet, and we are not forgotten.
+void PMulReceiver::hear(Instant now, const MessageName& name, OwedAck& owing) {
+  owing.gap = std::min(now - owing.heard_at, kGapMax);
+  owing.heard_at = now;
+  if (withdraw_ack(name)) {
+    owing.again = false;
+  } else if (!owing.ack_at) {
+    return;
+  }
+  if (owing.again) owing.again_after = config_.ack_again;
+  const Duration pause = rest_of_round(owing);
+  const Duration wait = owing.again ? std::max(owing.again_after, pause) : pause;
+  owing.ack_at = now + wait + spread(owing.slot);
+}
+
+// The pace of its PDUs shows it, as long as a fade has not stretched the time between two.
+Duration PMulReceiver::rest_of_round(const OwedAck& owing) {
+  const Duration rest = 3 * owing.gap / 2;
+  return owing.has_last ? std::min(rest, kRestMax) : rest;
+}
+
+// In the slots after a round, whose end is known or guessed.
+void PMulReceiver::plan_in_turn(Instant now, const MessageName& name, OwedAck& owing,
+                                RoundEnd end) {
+  withdraw_ack(name);
+  owing.again = false;
+  owing.has_last = end != RoundEnd::still_open;
+  const Duration rest = end == RoundEnd::known ? Duration{} : rest_of_round(owing);
+  owing.ack_at = std::max(now, owing.heard_at + rest) + spread(owing.slot);
+}
+
+// Nobody else is to answer, and nothing more of the round is to come.
+void PMulReceiver::plan_at_once(Instant now, const MessageName& name, OwedAck& owing) {
+  withdraw_ack(name);
+  owing.again = false;
+  owing.ack_at = now;
+}
+
+void PMulReceiver::ack_if_due(Instant now, const MessageName& name, OwedAck& owing) {
+  if (silent_ || !owing.ack_at || *owing.ack_at > now) return;
+  owing.ack_at.reset();
+  acks_.push_back(name);
+}
+
+bool PMulReceiver::withdraw_ack(const MessageName& name) {
+  return std::erase(acks_, name) > 0;
+}
+
+Duration PMulReceiver::spread(std::size_t slot) {
+  const auto slots = static_cast<Duration::rep>(std::min(slot, config_.ack_slots_max));
+  const double jitter = 0.25 * to_seconds(config_.ack_slot) * rng_.uniform();
+  return config_.ack_slot * slots + from_seconds(jitter);
+}
+
+Duration PMulReceiver::grown(Duration wait) const {
+  const double next = to_seconds(wait) * config_.back_off;
+  return std::min(std::max(config_.ack_again_max, config_.ack_again), from_seconds(next));
+}
+
+AckEntry PMulReceiver::list_of(const MessageName& name, Message& message) {
+  AckEntry entry{.name = name, .missing = message.missing()};
+  if (list_values(entry.missing, false) > config_.missing_list_max) {
+    const bool fits =
+        config_.ranges && list_values(entry.missing, true) <= config_.missing_list_max;
+    if (!fits) {
+      entry.missing = cut(entry.missing, config_.missing_list_max, config_.ranges);
+      entry.truncated = config_.ranges;  // a plain list of the greatest length says so by itself
+    }
+  }
+  if (entry.missing.empty()) {
+    // The parity contradicts its message, and with it nothing would ever be asked for.
+    const std::size_t before = message.octets();
+    message.drop_parity();
+    count_octets(message, before);
+    entry.missing = cut(message.missing(), config_.missing_list_max, config_.ranges);
+    entry.truncated = config_.ranges;
+  }
+  message.highest_wanted = entry.missing.back().last;
+  return entry;
+}
+
+bool PMulReceiver::expects_ack(const MessageName& name) const {
+  if (known_.find(name) != nullptr) return known_.is_unreleased(name);
+  const auto at = messages_.find(name);
+  return at != messages_.end() && at->second.state == State::receiving;
+}
+
+// One PDU for all that is due to one transmitter.
+std::optional<OutgoingPdu> PMulReceiver::poll_pdu(Instant now) {
+  if (silent_) return std::nullopt;
+  while (!acks_.empty() && !expects_ack(acks_.front())) acks_.pop_front();
+  if (acks_.empty()) return std::nullopt;
+  const NodeId transmitter = acks_.front().source;
+  AckPdu ack{.priority = kLeastUrgent, .sender = config_.node};
+  std::size_t octets = kAckHeaderOctets;
+  std::deque<MessageName> others;
+  for (const MessageName& name : std::exchange(acks_, {})) {
+    if (name.source != transmitter) {
+      others.push_back(name);
+      continue;
+    }
+    if (!expects_ack(name)) continue;
+    AckEntry entry{.name = name};
+    const auto at = messages_.find(name);
+    std::uint8_t priority = 0;
+    if (at != messages_.end()) {
+      entry = list_of(name, at->second);
+      priority = at->second.priority;
+    }
+    const std::size_t more = kAckEntryOctets + 2 * list_values(entry.missing, config_.ranges) + 2;
+    if (octets + more > config_.pdu_octets_max) {
+      others.push_back(name);
+      continue;
+    }
+    octets += more;
+    ack.priority = std::min(ack.priority, priority);
+    OwedAck& owing = at != messages_.end() ? at->second.owing : known_.find(name)->owing;
+    owing.again = true;
+    owing.has_last = at == messages_.end();
+    owing.ack_at = now + owing.again_after + spread(owing.slot);
+    owing.again_after = grown(owing.again_after);
+    ack.entries.push_back(std::move(entry));
+  }
+  acks_ = std::move(others);
+  ++stats_.acks;
+  const bool long_list =
+      std::any_of(ack.entries.begin(), ack.entries.end(), [this](const AckEntry& entry) {
+        return list_values(entry.missing, false) > config_.missing_list_max || entry.truncated;
+      });
+  return OutgoingPdu{
+      .target = transmitter,
+      .use = Use::ack,
+      .priority = ack.priority,
+      .lifetime = config_.ack_again,
+      .octets = encode(std::move(ack), {.checksum = config_.checksum, .ranges = long_list})};
+}
+
+// Who may not transmit keeps all that is due; when it may, nobody else waits for its turn with it.
+// Who was restarted in EMCON, which he may hear of only later, does not know what he has said
+// before it, and says it all: its transmitter would take what nobody has acknowledged for lost.
+void PMulReceiver::on_silent(Instant now, bool silent, bool listened) {
+  if (std::exchange(silent_, silent) == silent) return;
+  acks_.clear();
+  if (silent) return;
+  if (listened) known_.set_unreleased_before_start(now + config_.memory_margin);
+  std::map<NodeId, Instant> turns;  // one for all that a transmitter is to hear
+  const auto turn = [&](NodeId transmitter) {
+    const auto [at, fresh] = turns.try_emplace(transmitter);
+    if (fresh) at->second = now + spread(rng_.below(kTurnsAfterSilence));
+    return at->second;
+  };
+  for (auto& [name, message] : messages_) {
+    if (message.state == State::receiving) message.owing.ack_at = turn(name.source);
+  }
+  for (const MessageName& name : known_.unreleased()) {
+    known_.find(name)->owing.ack_at = turn(name.source);
+  }
 }
 
 // --- Time ----------------------------------------------------------------------------------------
@@ -509,8 +660,8 @@ std::optional<Instant> PMulReceiver::next_deadline() const {
       if (!silent_) next = earlier(next, message.owing.ack_at);
     }
   }
-  for (const MessageName& name : unreleased_) {
-    if (!silent_) next = earlier(next, known_.find(name)->second.owing.ack_at);
+  for (const MessageName& name : known_.unreleased()) {
+    if (!silent_) next = earlier(next, known_.find(name)->owing.ack_at);
   }
   if (!known_.empty() || !ignored_.empty()) next = earlier(next, purge_at_);
   return next;
@@ -535,17 +686,12 @@ void PMulReceiver::on_deadline(Instant now) {
     }
   }
   for (const MessageName& name : over) forget(name);
-  for (const MessageName& name : unreleased_) {
-    ack_if_due(now, name, known_.find(name)->second.owing);
+  for (const MessageName& name : known_.unreleased()) {
+    ack_if_due(now, name, known_.find(name)->owing);
   }
   if (now < purge_at_) return;
   purge_at_ = now + kPurgeEvery;
-  while (!known_by_end_.empty() && known_by_end_.begin()->first <= now) {
-    const MessageName name = known_by_end_.begin()->second;
-    known_by_end_.erase(known_by_end_.begin());
-    unreleased_.erase(name);
-    known_.erase(name);
-  }
+  known_.forget_until(now);
   std::erase_if(ignored_, [now](const auto& entry) { return entry.second <= now; });
 }
 

@@ -19,11 +19,12 @@
 #include <utility>
 #include <vector>
 
+#include "gateways/common/utc_reference.h"
 #include "gateways/p_mul/carrier.h"
-#include "gateways/p_mul/erasure_code.h"
+#include "gateways/p_mul/known_messages.h"
 #include "gateways/p_mul/message_port.h"
 #include "gateways/p_mul/p_mul_pdu.h"
-#include "gateways/common/utc_reference.h"
+#include "gateways/p_mul/received_message.h"
 #include "s5066d/base/rng.h"
 #include "s5066d/base/time.h"
 
@@ -31,7 +32,7 @@ namespace s5066::p_mul {
 
 class PMulReceiver {
  public:
-  static constexpr std::size_t kBlockCost = 96;  // of keeping a block, besides its octets
+  static constexpr std::size_t kBlockCost = ReceivedMessage::kBlockCost;
 
   struct Config {
     NodeId node;
@@ -127,45 +128,9 @@ class PMulReceiver {
   static constexpr Duration kRestMax = std::chrono::seconds(90);
   static constexpr std::size_t kAddressedMax = 1000;
 
-  enum class State : std::uint8_t {
-    orphan,     // blocks without an Address_PDU
-    receiving,  // for us
-    offered     // complete, with the layer above
-  };
-  /// When something is to be said about a message.
-  struct Owing {
-    std::size_t slot = 0;  // our place in the list of destinations
-    bool alone = false;    // and nobody else is in it
-    std::optional<Instant> ack_at;
-    bool again = false;  // that acknowledgement repeats an earlier one
-    Duration again_after{};
-    Instant heard_at{};
-    Duration gap{};         // between the last two PDUs
-    bool has_last = false;  // of the blocks that are to come for us
-  };
-  struct Message {
-    State state = State::orphan;
-    std::uint8_t priority = 0;
-    std::uint16_t total = 0;  // 0 until an Address_PDU says it
-    UtcSeconds expiry{};
-    Instant expires{};
-    std::map<std::uint16_t, Bytes> blocks;
-    std::map<std::uint16_t, ParityPdu> parity;
-    std::size_t octets = 0;            // of both, with what it costs to keep them
-    std::uint16_t highest_wanted = 0;  // of the list we sent last
-    bool last_seen = false;            // the block number `total`
-    std::set<NodeId> addressed;        // who else has it, or will
-    Owing owing;
-    std::optional<Instant> offer_at;
-  };
-  /// What is over here: committed. Kept so that it is acknowledged, not delivered, when it comes
-  /// again.
-  struct Known {
-    Instant until{};
-    Instant expires{};  // by then its number may be that of another message
-    Owing owing;
-    bool before_start = false;  // and what was said of it is not known
-  };
+  using Message = ReceivedMessage;
+  using State = ReceivedMessage::State;
+  using Known = KnownMessages::Known;
   using Messages = std::map<MessageName, Message>;
 
   enum class RoundEnd : std::uint8_t {
@@ -196,6 +161,7 @@ class PMulReceiver {
   void note_clock(Instant now, const AddressPdu& address);
   Place place(const AddressPdu& address) const;
   static void note_addressed(Message& message, const AddressPdu& address);
+  void on_known_address(Instant now, const Place& place, Known& known, const AddressPdu& address);
   void adopt(Instant now, const Place& place, const AddressPdu& address);
   void repeat(Instant now, const Place& place, Message& message, const AddressPdu& address);
   /// What the messages of one source take.
@@ -206,26 +172,37 @@ class PMulReceiver {
   Load load_of(NodeId source) const;
   Message* message_for(Instant now, const MessageName& name, std::size_t octets,
                        std::optional<std::uint8_t> priority = {});
+  /// A message that needs room, and whether its source or all sources have too many octets.
+  struct Wanted {
+    MessageName name;
+    std::size_t octets = 0;    // more than it has
+    std::size_t messages = 0;  // 1 if it is new
+    std::optional<std::uint8_t> priority;
+    std::size_t held = 0;  // octets that it has
+    bool source_full = false;
+    bool octets_full = false;
+  };
   bool make_room(Instant now, const MessageName& keep, std::size_t octets,
                  std::optional<std::uint8_t> priority);
+  std::optional<MessageName> find_victim(Instant now, const Wanted& wanted) const;
+  bool yields(Instant now, const Wanted& wanted, const MessageName& name,
+              const Message& message) const;
+  void count_octets(const Message& message, std::size_t before);
   void forget(const MessageName& name);
   void ignore(Instant now, const MessageName& name);
   void after_pdu(Instant now, const MessageName& name, Message& message, const Arrived& arrived);
-  void recover_group(Message& message, const BlockGroups& groups, std::size_t group);
+  void recover_group(Message& message, std::size_t group);
   void offer(const MessageName& name, Message& message);
-  std::vector<BlockRange> missing(const Message& message) const;
   AckEntry list_of(const MessageName& name, Message& message);
   bool expects_ack(const MessageName& name) const;
-  void hear(Instant now, const MessageName& name, Owing& owing);
-  void plan_in_turn(Instant now, const MessageName& name, Owing& owing, RoundEnd end);
-  static Duration rest_of_round(const Owing& owing);
-  void plan_at_once(Instant now, const MessageName& name, Owing& owing);
+  void hear(Instant now, const MessageName& name, OwedAck& owing);
+  void plan_in_turn(Instant now, const MessageName& name, OwedAck& owing, RoundEnd end);
+  static Duration rest_of_round(const OwedAck& owing);
+  void plan_at_once(Instant now, const MessageName& name, OwedAck& owing);
   Duration spread(std::size_t slot);
   Duration grown(Duration wait) const;
-  void ack_if_due(Instant now, const MessageName& name, Owing& owing);
+  void ack_if_due(Instant now, const MessageName& name, OwedAck& owing);
   bool withdraw_ack(const MessageName& name);
-  void remember(const MessageName& name, const Known& known);
-  void know_until(const MessageName& name, Known& known, Instant until);
   void news(MessageNews::Kind kind, const MessageName& name);
 
   Config config_;
@@ -233,9 +210,7 @@ class PMulReceiver {
   const gateways::UtcReference& utc_;
   bool silent_ = false;
   Messages messages_;
-  std::map<MessageName, Known> known_;
-  std::set<std::pair<Instant, MessageName>> known_by_end_;  // the same, to forget the next
-  std::set<MessageName> unreleased_;  // of those: the transmitter may not know yet
+  KnownMessages known_;
   Instant purge_at_{};
   std::map<MessageName, Instant> ignored_;     // not for us, or too large; until when
   std::map<NodeId, std::uint32_t> sequences_;  // the last from each transmitter

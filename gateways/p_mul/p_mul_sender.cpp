@@ -15,6 +15,10 @@ constexpr std::size_t kAnswersMax = 32;
 constexpr std::size_t kAnsweredMax = 256;
 constexpr std::size_t kSuspendedMax = 4096;
 constexpr Duration kAnswerAgain = std::chrono::seconds(60);
+constexpr unsigned kByGroupInVain = 2;     // rounds, before a node is asked by its own address
+constexpr unsigned kByGroupInVainAll = 4;  // the same where each round has everything again
+// The PDUs that end a message are worth sending for this time.
+constexpr Duration kClosingLifetime = std::chrono::seconds(60);
 
 std::size_t count(const std::vector<bool>& blocks) {
   return static_cast<std::size_t>(std::count(blocks.begin(), blocks.end(), true));
@@ -23,7 +27,13 @@ std::size_t count(const std::vector<bool>& blocks) {
 }  // namespace
 
 PMulSender::PMulSender(const Config& config, const gateways::UtcReference& utc)
-    : config_(config), utc_(utc) {
+    : config_(config),
+      utc_(utc),
+      loss_(config.reliable_from, config.destinations_known_max),
+      unheard_(config.destinations_known_max),
+      turns_({.turn_max = config.turn_max,
+              .octets_max = config.turn_octets_max,
+              .targets_max = config.destinations_known_max}) {
   S5066_ASSERT(config.node.value != 0);
   if (config_.bearer_octets_max == 0) config_.bearer_octets_max = config.pdu_octets_max;
   check(config_);
@@ -47,7 +57,7 @@ void PMulSender::check(const RoundRules& rules) const {
 Result<Accepted> PMulSender::request_submit(Instant now, Submission submission) {
   // One that was cancelled, and whose last word is still to be said, may come back.
   const auto leaving = messages_.find(submission.key);
-  if (leaving != messages_.end() && leaving->second.round && leaving->second.round->closes) {
+  if (leaving != messages_.end() && leaving->second.is_closing()) {
     forget(leaving);
   }
   if (messages_.size() >= config_.messages_max) forget_one_that_is_over();
@@ -142,11 +152,58 @@ const RoundRules& PMulSender::rules_for(const Target& target) const {
   return config_;
 }
 
-// --- A group for one message ---------------------------------------------------------------------
+// --- Rounds --------------------------------------------------------------------------------------
 
-bool PMulSender::is_dynamic(const Message& message) {
-  return std::holds_alternative<MulticastAddress>(message.target);
+void PMulSender::start_round(Instant now, Message& message, For whom) {
+  S5066_ASSERT(!message.round);
+  for (const NodeId node : message.begin_round()) say_unanswered(message, node);
+  choose_addresses(now, message);
+  const bool for_silent = std::any_of(message.nodes.begin(), message.nodes.end(),
+                                      [](const Node& n) { return !n.ended && n.silent; });
+  if (whom == For::everybody && for_silent) ++message.silent_rounds;
+  message.round_for = whom;
+  message.plan_round(loss_);
+  message.put_off = false;
+  ++message.rounds;
+  ++stats_.rounds;
+  news(MessageNews::Kind::round_started, message, {}, message.planned_octets());
+  if (message.is_dynamic() && !message.round->only) ask_for_group(message);
 }
+
+// A node whose subnetwork does not know the group never answers what is sent to it. A node that has
+// not answered is asked by its own address, too, and if it answers there, it is sent the next round
+// by the group once more. If it has nothing of that, its answer by its own address shows that the
+// group does not reach it: from then on it is sent everything by its own address.
+void PMulSender::choose_addresses(Instant now, Message& message) {
+  if (!message.group()) return;
+  for (Node& node : message.nodes) {
+    if (node.ended) continue;
+    const bool known = is_unheard(now, message, node.address.node);
+    if (known && message.rounds == 0) say_unheard(message, node.address.node);
+    const unsigned rounds = message.rules.resend_all ? kByGroupInVainAll : kByGroupInVain;
+    const unsigned in_vain = node.answered_alone ? 1 : rounds;
+    node.alone = known || (!node.silent && node.unanswered >= in_vain);
+  }
+}
+
+bool PMulSender::is_unheard(Instant now, const Message& message, NodeId node) const {
+  const auto group = message.group();
+  return group && unheard_.contains(now, *group, node);
+}
+
+void PMulSender::note_unheard(Instant now, const Message& message, NodeId node) {
+  unheard_.note(now, *message.group(), node);
+  say_unheard(message, node);
+}
+
+void PMulSender::say_unheard(const Message& message, NodeId node) {
+  events_.emplace_back(MessageNews{.kind = MessageNews::Kind::group_unheard,
+                                   .name = message.name,
+                                   .node = node,
+                                   .group = *message.group()});
+}
+
+// --- A group for one message ---------------------------------------------------------------------
 
 bool PMulSender::can_leave(const Message& message) const {
   const auto* group = std::get_if<MulticastAddress>(&message.target);
@@ -171,7 +228,7 @@ void PMulSender::ask_for_group(Message& message) {
 
 void PMulSender::on_group(Instant, std::uint32_t message_id, std::uint32_t address) {
   Message* message = find(message_id);
-  if (message == nullptr || !is_dynamic(*message) || !message->awaits_group) return;
+  if (message == nullptr || !message->is_dynamic() || !message->awaits_group) return;
   message->awaits_group = false;
   if (address != 0) {
     message->target = MulticastAddress{address};
@@ -180,7 +237,7 @@ void PMulSender::on_group(Instant, std::uint32_t message_id, std::uint32_t addre
   // Other messages may hold all addresses for as long as they live.
   wishes_.push_back({.message_id = message_id});
   message->target = MulticastAddress{};
-  send_alone(*message);
+  message->plan_round_alone(loss_);
 }
 
 std::optional<PMulSender::GroupWish> PMulSender::poll_group_wish() {
@@ -191,7 +248,7 @@ std::optional<PMulSender::GroupWish> PMulSender::poll_group_wish() {
 }
 
 void PMulSender::forget(Messages::iterator at) {
-  if (is_dynamic(at->second)) wishes_.push_back({.message_id = at->second.name.message_id});
+  if (at->second.is_dynamic()) wishes_.push_back({.message_id = at->second.name.message_id});
   content_octets_ -= at->second.submission.content.size();
   messages_.erase(at);
 }
@@ -199,7 +256,7 @@ void PMulSender::forget(Messages::iterator at) {
 // The Discard_PDUs of a message that is over wait for the bearer, which may be away for hours; no
 // message that is to be sent waits for that.
 void PMulSender::forget_one_that_is_over() {
-  const auto over = [](const auto& one) { return one.second.round && one.second.round->closes; };
+  const auto over = [](const auto& one) { return one.second.is_closing(); };
   const auto at = std::find_if(messages_.begin(), messages_.end(), over);
   if (at != messages_.end()) forget(at);
 }
@@ -208,7 +265,7 @@ void PMulSender::forget_unsaid() {
   if (!std::exchange(unsaid_, false)) return;
   for (auto at = messages_.begin(); at != messages_.end();) {
     const auto one = at++;
-    const bool over = one->second.round && one->second.round->closes;
+    const bool over = one->second.is_closing();
     if (over && !can_leave(one->second)) forget(one);
   }
 }
@@ -216,7 +273,7 @@ void PMulSender::forget_unsaid() {
 Result<void> PMulSender::request_cancel(Instant now, MessageKey key) {
   const auto at = messages_.find(key);
   if (at == messages_.end()) return Error{ErrorCode::not_found, "message"};
-  if (at->second.round && at->second.round->closes) return {};
+  if (at->second.is_closing()) return {};
   end_all(now, at->second, Outcome::cancelled);
   close(at->second, config_.discards);
   forget_unsaid();
@@ -228,7 +285,7 @@ Result<void> PMulSender::request_cancel(Instant now, MessageKey key) {
 Result<void> PMulSender::request_suspend(Instant now, MessageKey key) {
   const auto at = messages_.find(key);
   if (at == messages_.end()) return Error{ErrorCode::not_found, "message"};
-  if (at->second.round && at->second.round->closes) return {};
+  if (at->second.is_closing()) return {};
   std::erase_if(suspended_, [now](const auto& one) { return one.second <= now; });
   if (suspended_.size() >= kSuspendedMax) suspended_.erase(suspended_.begin());
   suspended_[at->second.name.message_id] = at->second.expires;
@@ -322,51 +379,47 @@ void PMulSender::refuse(Instant now, const AckPdu& ack, const AckEntry& entry, c
                                    .detail = why});
 }
 
-// The newest list counts: a receiver that was restarted may have lost what it once had. Where a
-// list stops short, what is known of the rest stays as it was; before the first list that is
-// "nothing missing", so that unlisted blocks are not sent on suspicion but asked for in the next
-// list.
+// False if the list names blocks that the message does not have.
 bool PMulSender::take_list(Instant now, Message& message, Node& node, const AckEntry& entry) {
   if (entry.missing.back().last > message.total) return false;
   const bool first = !node.heard;
-  if (first) node.missing.assign(message.total, false);
-  node.heard = true;
   const bool goes_on =
       entry.truncated || list_values(entry.missing, false) == config_.missing_list_max;
   const std::size_t end = goes_on ? entry.missing.back().last : message.total;
-  std::fill_n(node.missing.begin(), end, false);
-  for (const BlockRange& range : entry.missing) {
-    std::fill(node.missing.begin() + (range.first - 1), node.missing.begin() + range.last, true);
-  }
+  message.note_list(node, entry, end);
+  note_end_of_round(now, message, node, end);
+  if (node.left && (message.round || now >= message.left_at)) note_answer(now, message, node);
   const std::size_t missing = count(node.missing);
-  if (!message.round && message.rounds > 0 && now < message.left_at) {
-    if (shows_end_of_round(node, end)) {
-      if (last_ == message.submission.key) note_left(now, message.submission.priority);
-      arm(message, now);
-    } else {
-      node.early = true;
-    }
-  }
-  const bool settled = node.left && (message.round || now >= message.left_at);
-  if (settled) node.answered = true;
-  if (settled && node.coded) node.parity_in_vain = node.missing == node.before;
-  if (settled && node.alone && group_of(message)) {
-    const bool in_vain = node.group_tried && node.missing == node.before;
-    if (in_vain && !is_unheard(now, message, node.address.node)) {
-      note_unheard(now, message, node.address.node);
-    }
-    node.answered_alone = true;
-    node.group_tried = false;
-  }
   if (first && !message.probing) {
-    const double share = static_cast<double>(missing) / message.total;
-    const auto [known, fresh] = loss_.try_emplace(node.address.node, share);
-    if (!fresh) known->second = (known->second + share) / 2;
-    if (loss_.size() > config_.destinations_known_max) loss_.erase(loss_.begin());
+    loss_.note(node.address.node, static_cast<double>(missing) / message.total);
   }
   news(MessageNews::Kind::partly_received, message, node.address.node,
        missing * message.submission.block_octets);
   return true;
+}
+
+// A list may come before the round has left as the bearer guesses.
+void PMulSender::note_end_of_round(Instant now, Message& message, Node& node, std::size_t listed) {
+  if (message.round || message.rounds == 0 || now >= message.left_at) return;
+  if (!shows_end_of_round(node, listed)) {
+    node.early = true;
+    return;
+  }
+  if (turns_.last() == message.submission.key) note_left(now, message.submission.priority);
+  arm(message, now);
+}
+
+// The node has answered after all that the round has for it was sent.
+void PMulSender::note_answer(Instant now, Message& message, Node& node) {
+  node.answered = true;
+  if (node.coded) node.parity_in_vain = node.missing == node.before;
+  if (!node.alone || !message.group()) return;
+  const bool in_vain = node.group_tried && node.missing == node.before;
+  if (in_vain && !is_unheard(now, message, node.address.node)) {
+    note_unheard(now, message, node.address.node);
+  }
+  node.answered_alone = true;
+  node.group_tried = false;
 }
 
 // The bearer only guesses when a round has left, and keeps order: who has the last block of it has
@@ -378,7 +431,7 @@ bool PMulSender::shows_end_of_round(const Node& node, std::size_t listed) {
 }
 
 void PMulSender::after_answer(Instant now, Message& message) {
-  if (message.round && message.round->closes) return;
+  if (message.is_closing()) return;
   const auto& nodes = message.nodes;
   if (std::all_of(nodes.begin(), nodes.end(), [](const Node& n) { return n.ended; })) {
     close(message, 0);
@@ -468,7 +521,7 @@ void PMulSender::note_left(Instant now, std::uint8_t priority) {
 std::optional<Instant> PMulSender::next_deadline() const {
   std::optional<Instant> next;
   for (const auto& [key, message] : messages_) {
-    if (message.round && message.round->closes) continue;
+    if (message.is_closing()) continue;
     next = earlier(next, verdict_at(message));
     if (message.round) continue;
     next = earlier(next, earlier(message.ack_deadline, message.silent_deadline));
@@ -478,10 +531,10 @@ std::optional<Instant> PMulSender::next_deadline() const {
 
 void PMulSender::on_deadline(Instant now) {
   for (auto& [key, message] : messages_) {
-    if (message.round && message.round->closes) continue;
+    if (message.is_closing()) continue;
     if (message.expires <= now) {
       // A round whose blocks are all sent counts as sent: the PDUs left only mark its end.
-      if (message.round && message.legs.empty() && !sends_blocks(message)) {
+      if (message.round && message.legs.empty() && !message.sends_blocks()) {
         message.round->extras = 0;
         end_round(now, message);
         if (message.round) continue;  // nobody is to answer, so it has ended with its round
@@ -507,12 +560,6 @@ void PMulSender::on_deadline(Instant now) {
     start_round(now, message, silent_due ? For::everybody : For::answering);
   }
   forget_unsaid();
-}
-
-bool PMulSender::sends_blocks(const Message& message) const {
-  const Round& round = *message.round;
-  return !round.address_done || round.next_block < round.blocks.size() ||
-         round.next_parity < round.parity.size();
 }
 
 // A message that has left in time and that its nodes may have is not called lost before they have
@@ -547,7 +594,7 @@ void PMulSender::arm(Message& message, Instant left_at) {
     message.silent_deadline = left_at + message.rules.emcon_interval;
   } else if (silent && !std::exchange(message.silent_done, true)) {
     for (const Node& node : message.nodes) {
-      if (node.silent && !node.ended) say_unanswered(message, node);
+      if (node.silent && !node.ended) say_unanswered(message, node.address.node);
     }
   }
 }
@@ -609,7 +656,7 @@ void PMulSender::end_round(Instant now, Message& message) {
     return;
   }
   for (Node& node : message.nodes) {
-    if (is_in(*message.round, node)) node.sent = node.left = true;
+    if (Message::is_in(*message.round, node)) node.sent = node.left = true;
   }
   message.round.reset();
   if (!message.legs.empty()) {
@@ -635,46 +682,16 @@ bool PMulSender::has_pdu() const {
                      [this](const auto& entry) { return can_leave(entry.second); });
 }
 
-// Among messages of one priority the target that has waited longest for its turn goes first, and
-// among messages to one target the oldest one. A turn that is not over is interrupted by a higher
-// priority only.
-bool PMulSender::takes_turn(const Message& message, const Message& other) const {
-  const auto turn = [this](const Message& m) {
-    const auto at = turns_.find(m.target);
-    return at == turns_.end() ? 0 : at->second;
-  };
-  const auto rank = [&](const Message& m) {
-    return std::tuple(m.submission.priority, turn(m), m.order);
-  };
-  return rank(message) < rank(other);
-}
-
 PMulSender::Message* PMulSender::most_urgent(Instant now) {
   Message* best = nullptr;
   Message* has_turn = nullptr;
-  const bool over =
-      now >= turn_began_ + config_.turn_max || turn_octets_ >= config_.turn_octets_max;
   for (auto& [key, message] : messages_) {
     if (!can_leave(message)) continue;
-    if (last_ == key && !over) has_turn = &message;
-    if (best == nullptr || takes_turn(message, *best)) best = &message;
+    if (turns_.last() == key && !turns_.is_over(now)) has_turn = &message;
+    if (best == nullptr || turns_.goes_before(message, *best)) best = &message;
   }
   if (has_turn == nullptr || best->submission.priority < has_turn->submission.priority) return best;
   return has_turn;
-}
-
-// A target's turn counts from its end, so that the one that has just had it is the last.
-void PMulSender::note_turn(Instant now, const Message& message, std::size_t octets) {
-  const bool same = last_ == message.submission.key;
-  const bool over =
-      now >= turn_began_ + config_.turn_max || turn_octets_ >= config_.turn_octets_max;
-  if (!same || over) {
-    turn_began_ = now;
-    turn_octets_ = 0;
-    if (turns_.size() >= config_.destinations_known_max) turns_.clear();
-    turns_[message.target] = ++last_turn_;
-  }
-  turn_octets_ += octets;
 }
 
 std::optional<OutgoingPdu> PMulSender::poll_pdu(Instant now) {
@@ -687,17 +704,46 @@ std::optional<OutgoingPdu> PMulSender::poll_pdu(Instant now) {
   }
   Message* message = most_urgent(now);
   if (message == nullptr) return std::nullopt;
-  note_turn(now, *message, message->submission.block_octets);
-  const MessageKey key = message->submission.key;
-  if (last_ && *last_ != key) {
-    const auto at = messages_.find(*last_);
-    if (at != messages_.end() && at->second.round && !at->second.round->closes) {
+  if (turns_.last() && *turns_.last() != message->submission.key) {
+    const auto at = messages_.find(*turns_.last());
+    if (at != messages_.end() && at->second.round && !at->second.is_closing()) {
       ++stats_.pre_emptions;
     }
   }
-  last_ = key;
+  turns_.note(now, *message, message->submission.block_octets);
   ended_.reset();
   return next_of(now, *message);
+}
+
+OutgoingPdu PMulSender::next_of(Instant now, Message& message) {
+  Round& round = *message.round;
+  OutgoingPdu pdu{.target = message.target,
+                  .priority = message.submission.priority,
+                  .lifetime = message.expires - now,
+                  .reliable = round.reliable};
+  if (round.only) pdu.target = *round.only;
+  if (round.reliable) pdu.target = round.destinations[0].node;  // a group has no ARQ
+  // A Discard_PDU is sent when the time is up, and so is the empty Address_PDU that ends a message.
+  if (round.closes) pdu.lifetime = std::max<Duration>(pdu.lifetime, kClosingLifetime);
+  PduType type{};
+  std::tie(type, pdu.octets) = message.next_pdu();
+  count_pdu(type, message, pdu.octets.size());
+  if (message.round_over()) end_round(now, message);
+  return pdu;
+}
+
+void PMulSender::count_pdu(PduType type, const Message& message, std::size_t octets) {
+  stats_.octets += octets;
+  if (type == PduType::discard) ++stats_.discard_pdus;
+  if (type == PduType::address) ++stats_.address_pdus;
+  if (type == PduType::parity) {
+    ++stats_.parity_pdus;
+    stats_.data_octets += octets - kParityHeaderOctets;
+  }
+  if (type != PduType::data) return;
+  ++stats_.data_pdus;
+  if (message.rounds > 1) ++stats_.data_pdus_again;
+  stats_.data_octets += octets - kDataHeaderOctets;
 }
 
 std::optional<MessageEvent> PMulSender::poll_event() {
@@ -707,8 +753,8 @@ std::optional<MessageEvent> PMulSender::poll_event() {
   return event;
 }
 
-void PMulSender::say_unanswered(const Message& message, const Node& node) {
-  events_.emplace_back(Unanswered{message.submission.key, node.address.node});
+void PMulSender::say_unanswered(const Message& message, NodeId node) {
+  events_.emplace_back(Unanswered{message.submission.key, node});
 }
 
 void PMulSender::news(MessageNews::Kind kind, const Message& message, NodeId node,

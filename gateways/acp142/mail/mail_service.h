@@ -14,16 +14,16 @@
 #include <string_view>
 #include <vector>
 
-#include "gateways/p_mul/carrier_udop_core.h"
-#include "gateways/p_mul/carrier_udp.h"
 #include "gateways/acp142/mail/mail_config.h"
 #include "gateways/acp142/mail/mail_core.h"
-#include "gateways/p_mul/own_silence.h"
-#include "gateways/p_mul/p_mul_core.h"
 #include "gateways/acp142/smtp/smtp_shell.h"
 #include "gateways/acp142/sqlite_mail_store.h"
 #include "gateways/common/control_socket.h"
 #include "gateways/common/store_thread.h"
+#include "gateways/p_mul/carrier_udop_core.h"
+#include "gateways/p_mul/carrier_udp.h"
+#include "gateways/p_mul/own_silence.h"
+#include "gateways/p_mul/p_mul_core.h"
 #include "s5066d/base/log.h"
 #include "s5066d/base/rng.h"
 #include "s5066d/base/step_limit.h"

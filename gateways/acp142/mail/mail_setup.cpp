@@ -34,9 +34,11 @@ p_mul::RoundRules round_rules(const MailConfig::Rounds& rounds) {
 
 /// However small its blocks are, and with as many of parity.
 constexpr std::size_t kReceivedOctetsMax =
-    2 * (kMessageOctetsMax + kEnvelopeOctetsMax + p_mul::kBlocksMax * p_mul::PMulReceiver::kBlockCost);
+    2 *
+    (kMessageOctetsMax + kEnvelopeOctetsMax + p_mul::kBlocksMax * p_mul::PMulReceiver::kBlockCost);
 static_assert(kReceivedOctetsMax <= p_mul::PMulReceiver::Config{}.source_octets_max);
-static_assert(4 * p_mul::PMulReceiver::Config{}.source_octets_max <= p_mul::PMulReceiver::Config{}.octets_max);
+static_assert(4 * p_mul::PMulReceiver::Config{}.source_octets_max <=
+              p_mul::PMulReceiver::Config{}.octets_max);
 
 p_mul::PMulReceiver::Config receiver_config(const MailConfig& config) {
   const MailConfig::Receiving& from = config.receiving;

@@ -3,10 +3,10 @@
 
 #include <vector>
 
-#include "gateways/p_mul/carrier_udop_core.h"
-#include "gateways/p_mul/carrier_udp.h"
 #include "gateways/acp142/mail/mail_config.h"
 #include "gateways/acp142/mail/mail_core.h"
+#include "gateways/p_mul/carrier_udop_core.h"
+#include "gateways/p_mul/carrier_udp.h"
 #include "gateways/p_mul/p_mul_core.h"
 
 namespace s5066::acp142 {

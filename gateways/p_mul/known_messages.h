@@ -1,0 +1,55 @@
+// Remembers messages that were committed here, so that they are acknowledged again, and not
+// delivered again, when they come once more. When the memory is full, the message whose time is
+// over first is forgotten.
+//
+// A message is unreleased as long as its transmitter may not know that it is committed.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "gateways/p_mul/message_port.h"
+#include "gateways/p_mul/received_message.h"
+#include "s5066d/base/time.h"
+
+namespace s5066::p_mul {
+
+class KnownMessages {
+ public:
+  struct Known {
+    Instant until{};
+    Instant expires{};  // by then its number may be that of another message
+    OwedAck owing;
+    bool before_start = false;  // it is not known what was said about it
+  };
+
+  explicit KnownMessages(std::size_t messages_max) : messages_max_(messages_max) {}
+
+  std::size_t size() const { return known_.size(); }
+  bool empty() const { return known_.empty(); }
+  /// Null if the message is not known.
+  Known* find(const MessageName& name);
+  const Known* find(const MessageName& name) const;
+  Known& remember(const MessageName& name, const Known& known);
+  /// Remembers a known message until then at least.
+  void extend(const MessageName& name, Instant until);
+  void forget(const MessageName& name);
+  void forget_until(Instant now);
+
+  void release(const MessageName& name) { unreleased_.erase(name); }
+  void set_unreleased(const MessageName& name) { unreleased_.insert(name); }
+  /// Our own EMCON is over: messages from before the start may have to be acknowledged once more.
+  void set_unreleased_before_start(Instant ending_after);
+  const std::set<MessageName>& unreleased() const { return unreleased_; }
+  bool is_unreleased(const MessageName& name) const { return unreleased_.contains(name); }
+
+ private:
+  std::size_t messages_max_;
+  std::map<MessageName, Known> known_;
+  std::set<std::pair<Instant, MessageName>> by_end_;
+  std::set<MessageName> unreleased_;
+};
+
+}  // namespace s5066::p_mul

@@ -1,0 +1,33 @@
+// How a message is sent. A group can have rules of its own.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+#include "gateways/p_mul/p_mul_pdu.h"
+#include "s5066d/base/time.h"
+
+namespace s5066::p_mul {
+
+struct RoundRules {
+  std::size_t pdu_octets_max = 2042;
+  // At most pdu_octets_max less the header of a Parity_PDU. With this, and with what UDOP and the
+  // subnetwork put before it, one fills two frames of 1023.
+  std::uint16_t block_octets = 2012;
+  Checksum checksum = Checksum::fletcher;
+
+  // From the last octet on the air to the next round, when answers are missing. On top of it a
+  // slot for each destination that is to answer; it grows with each round.
+  Duration ack_wait = std::chrono::seconds(30);
+  double back_off = 1.5;
+  Duration emcon_interval = std::chrono::minutes(10);
+  unsigned emcon_repeats_max = 4;
+
+  bool extra_address = true;  // at the end of a round of several PDUs
+  bool coded = false;         // send parity where it makes up for more than a block
+  double parity_ahead = 0;    // rows for each block where nobody can ask again
+  bool resend_all = false;    // to who has never answered, instead of a question
+};
+
+}  // namespace s5066::p_mul

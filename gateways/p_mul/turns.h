@@ -1,0 +1,46 @@
+// Shares the bearer among the targets of messages of one priority. Each target has it for
+// `Config::turn_max` or `Config::turn_octets_max`; then the target that has waited longest goes
+// first, and among messages to one target the oldest. Only a higher priority interrupts a turn.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "gateways/p_mul/sent_message.h"
+#include "s5066d/base/time.h"
+
+namespace s5066::p_mul {
+
+class Turns {
+ public:
+  struct Config {
+    Duration turn_max{};
+    std::size_t octets_max = 0;
+    std::size_t targets_max = 0;  // remembered
+  };
+
+  explicit Turns(const Config& config) : config_(config) {}
+
+  /// True if `message` goes before `other` when a new turn begins.
+  bool goes_before(const SentMessage& message, const SentMessage& other) const;
+  /// True if the turn under way has taken all of its time or octets.
+  bool is_over(Instant now) const;
+  /// The message whose PDU was handed over last.
+  const std::optional<MessageKey>& last() const { return last_; }
+  /// Call when a PDU of the message is handed over.
+  void note(Instant now, const SentMessage& message, std::size_t octets);
+
+ private:
+  std::uint64_t turn_of(const Target& target) const;
+
+  Config config_;
+  std::optional<MessageKey> last_;
+  std::map<Target, std::uint64_t> turns_;  // when a target had its last turn, as a running number
+  std::uint64_t last_turn_ = 0;
+  Instant began_{};
+  std::size_t octets_ = 0;
+};
+
+}  // namespace s5066::p_mul
