@@ -88,7 +88,9 @@ const std::vector<Layer> kLayers = {
 
     {"gateway core",
      "gateways/(.*_core\\.(h|cpp)|.*_(port|types)\\.(h|cpp)|file_relay/bftp\\.(h|cpp)|acp142/mail/"
-     "(mule|delivery_room|next_hops|delivery_report|address_table|p_mul_names)\\.(h|cpp))",
+     "((mule|delivery_room|next_hops|delivery_report|address_table|p_mul_names|mail_news|"
+     "mail_core_config|mail_router|mail_reporter|mail_relay|trace_fields|attempt_end)\\.(h|cpp)|"
+     "repeat_marks\\.h))",
      {"gateway compression", "gateway hash", "p_mul", "gateway ports", "sis core", "base"},
      {},
      true},

@@ -1,12 +1,13 @@
 #include "gateways/acp142/mail/mail_core.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <set>
 #include <utility>
 
+#include "gateways/acp142/mail/cdt.h"
+#include "gateways/acp142/mail/mule.h"
 #include "gateways/acp142/mail/next_hops.h"
+#include "gateways/acp142/mail/repeat_marks.h"
 #include "s5066d/base/assert.h"
 #include "s5066d/base/duration_text.h"
 
@@ -35,29 +36,20 @@ NextHops next_hops(const Envelope& envelope, const MailItem& item) {
 
 }  // namespace
 
-std::string_view to_string(MailNews::Kind kind) {
-  // Names of log events; a test looks for each in docs/operate/log_events.md.
-  constexpr std::array<std::string_view, static_cast<std::size_t>(Kind::count)> kNames = {
-      "mail_accepted",      "mail_repeated",        "mail_queued",         "mail_refused",
-      "mail_submitted",     "mail_delivered",       "mail_deferred",       "mail_failed",
-      "mail_expired",       "mail_received",        "mail_received_again", "mail_not_for_us",
-      "mail_unreadable",    "mail_reported",        "mail_report_lost",    "station_dead",
-      "station_heard",      "store_failed",         "mail_parked",         "mail_passed_over",
-      "spool_index_mended", "spool_table_left_out", "spool_disk_full",     "clock_set",
-      "clock_apart"};
-  S5066_ASSERT(kind < Kind::count);
-  return kNames[static_cast<std::size_t>(kind)];
-}
-
 MailCore::MailCore(const Config& config, const AddressTable& table)
-    : config_(config), table_(table) {
+    : config_(config),
+      router_(config_, table, utc_),
+      reporter_(config_, router_, utc_),
+      relay_(config_, table, utc_, router_, reporter_),
+      trace_clocks_(config.node,
+                    std::chrono::duration_cast<std::chrono::seconds>(config.clock_tolerance)) {
   S5066_ASSERT(!config_.lifetime_s.empty());
 }
 
 // --- The spool -----------------------------------------------------------------------------------
 
 void MailCore::on_start(Instant now) {
-  ask(Resume{utc(now)}, {});
+  ask(Resume{utc(now)}, SpoolOpened{});
   purge_at_ = now + config_.purge_every;
   delay_at_ = now + config_.delay_poll;
 }
@@ -72,16 +64,14 @@ void MailCore::on_clock(Instant now, UtcSeconds utc) {
       }
     }
     for (auto& [id, active] : active_) move_times(active.item, step);
-    clocks_apart_.clear();  // they were compared with the clock as it was
+    trace_clocks_.clear();  // they were compared with the clock as it was
     news(Kind::clock_set, {}, {}, {},
          (step.count() > 0 ? "forward by " : "back by ") + duration_text(step));
   }
   unnoted_ += step;
   if (!started_) return;
-  Pending pending;
-  pending.asked = Asked::clock;
-  pending.step = std::exchange(unnoted_, std::chrono::seconds(0));
-  ask(NoteClock{utc, pending.step}, std::move(pending));
+  const auto unnoted = std::exchange(unnoted_, std::chrono::seconds(0));
+  ask(NoteClock{utc, unnoted}, ClockNoted{unnoted});
 }
 
 void MailCore::move_times(MailItem& item, std::chrono::seconds step) {
@@ -99,15 +89,23 @@ void MailCore::move_times(SaveOutcome& outcome, std::chrono::seconds step) {
   }
 }
 
-// What must not be given up is kept beside its ticket and asked again after a while.
-void MailCore::ask(MailOperation operation, Pending pending) {
+bool MailCore::must_be_kept(const Then& then) {
+  return std::holds_alternative<SubmissionSaved>(then) ||
+         std::holds_alternative<BlocksSaved>(then) || std::holds_alternative<OutcomeSaved>(then) ||
+         std::holds_alternative<DelayTold>(then) || std::holds_alternative<SpoolOpened>(then);
+}
+
+MailId MailCore::mail_of(const Then& then) {
+  if (const auto* one = std::get_if<SubmissionSaved>(&then)) return one->id;
+  if (const auto* one = std::get_if<OutcomeSaved>(&then)) return one->id;
+  if (const auto* one = std::get_if<DelayTold>(&then)) return one->id;
+  return {};
+}
+
+void MailCore::ask(MailOperation operation, Then then) {
   const StoreTicket ticket{++last_ticket_};
-  const bool once = pending.asked == Asked::mail || pending.asked == Asked::received ||
-                    pending.asked == Asked::take || pending.asked == Asked::delayed ||
-                    pending.asked == Asked::station || pending.asked == Asked::wake ||
-                    pending.asked == Asked::purge || pending.asked == Asked::clock;
-  if (!once) pending.again = operation;
-  pending.stepped = stepped_;
+  Pending pending{.then = std::move(then), .again = std::nullopt, .stepped = stepped_};
+  if (must_be_kept(pending.then)) pending.again = operation;
   pending_.emplace(ticket, std::move(pending));
   actions_.push_back(MailRequest{ticket, std::move(operation)});
 }
@@ -117,6 +115,22 @@ void MailCore::on_store_result(Instant now, const MailResult& result) {
   S5066_ASSERT(found != pending_.end());
   Pending pending = std::move(found->second);
   pending_.erase(found);
+  note_troubles(result);
+  const bool is_new = std::holds_alternative<MailAccepted>(pending.then) ||
+                      std::holds_alternative<ReceivedKept>(pending.then);
+  const bool ok = result.answer.ok();
+  if (!ok && !(is_new && result.answer.error().code == ErrorCode::queue_full)) {
+    ++stats_.store_errors;
+    news(Kind::store_failed, mail_of(pending.then), {}, {}, to_string(result.answer.error()));
+  }
+  const Next next =
+      std::visit([&](auto& then) { return after(now, then, result.answer); }, pending.then);
+  if (next == Next::ask_again) {
+    retries_.emplace_back(now + config_.store_retry, std::move(pending));
+  }
+}
+
+void MailCore::note_troubles(const MailResult& result) {
   for (const MailTrouble& trouble : result.troubles) {
     ++(trouble.parked ? stats_.parked : stats_.passed_over);
     news(trouble.parked ? Kind::parked : Kind::passed_over, trouble.id, {}, {}, trouble.reason);
@@ -132,100 +146,136 @@ void MailCore::on_store_result(Instant now, const MailResult& result) {
   if (result.reserve_used) {
     news(Kind::disk_full, {}, {}, {}, "no new message is taken until there is room again");
   }
-  const bool ok = result.answer.ok();
-  const bool is_new = pending.asked == Asked::mail || pending.asked == Asked::received;
-  if (!ok && !(is_new && result.answer.error().code == ErrorCode::queue_full)) {
-    ++stats_.store_errors;
-    news(Kind::store_failed, pending.id, {}, {}, to_string(result.answer.error()));
+}
+
+// --- After the spool has answered ----------------------------------------------------------------
+
+MailCore::Next MailCore::after(Instant now, MailAccepted& then, const Answer& answer) {
+  --commits_;
+  if (answer.ok()) {
+    tell_accepted(then, std::get<MailKept>(*answer));
+    on_new_mail(now);
+    return Next::done;
   }
-  switch (pending.asked) {
-    case Asked::mail: {
-      --commits_;
-      if (ok) {
-        on_mail_kept(std::move(pending), std::get<MailKept>(*result.answer));
-        return on_new_mail(now);
-      }
-      const bool full = result.answer.error().code == ErrorCode::queue_full;
-      news(Kind::refused, {}, {}, pending.address, to_string(result.answer.error()));
-      actions_.push_back(AnswerSession{
-          pending.session, full ? CommitOutcome::full : CommitOutcome::failed, {}, false});
-      return;
-    }
-    case Asked::received:
-      --receiving_;
-      actions_.push_back(ConfirmReceived{pending.name, ok});
-      if (!ok) {
-        pending.came.kind = Kind::refused;
-        pending.came.detail = to_string(result.answer.error());
-        return tell(std::move(pending.came));
-      }
-      on_kept(std::move(pending), std::get<MailKept>(*result.answer));
-      return on_new_mail(now);
-    case Asked::take:
-      (pending.late ? taking_late_ : taking_)[static_cast<std::size_t>(pending.road)] = false;
-      if (ok) {
-        auto items = std::get<TakenMail>(*result.answer).items;
-        for (MailItem& item : items) move_times(item, stepped_ - pending.stepped);
-        return on_taken(now, pending, std::move(items));
-      }
-      poll_at_ = now + config_.store_retry;
-      return;
-    case Asked::submission: {
-      const auto active = active_.find(pending.id);
-      if (active == active_.end()) return;
-      if (active->second.withdrawn) return end_withdrawn(now, pending.id);
-      if (!ok && result.answer.error().code == ErrorCode::refused) {  // it is parked
-        active_.erase(active);
-        return on_spool_changed(now);
-      }
-      if (!ok) break;
-      active->second.submitted = true;
-      actions_.push_back(Submit{std::move(active->second.submission)});
-      return;
-    }
-    case Asked::outcome:
-      if (ok) return on_spool_changed(now);
-      break;
-    case Asked::delayed:
-      --telling_;
-      if (!ok) return;
-      return on_delayed(now, std::get<TakenMail>(*result.answer));
-    case Asked::told:
-      if (!ok) break;
-      if (--telling_ == 0 && !told_all_) delay_at_ = now;
-      return on_spool_changed(now);
-    case Asked::station:
-      // It is in memory; only a start needs the row.
-      if (!ok) unsaved_stations_.insert(pending.node);
-      return;
-    case Asked::clock:
-      if (!ok) unnoted_ += pending.step;
-      return;
-    case Asked::wake:
-      // A request that failed is not repeated: the messages still wait for their own next try.
-      return on_spool_changed(now);
-    case Asked::purge:
-      // Its time comes again, unless there is more of it.
-      if (ok && std::holds_alternative<PurgedInPart>(*result.answer)) purge(now, pending.part);
-      return;
-    case Asked::other:
-      // Parked since P_MUL has it: it goes on from memory, and there is no row to keep more of it.
-      if (!ok && result.answer.error().code == ErrorCode::refused) return;
-      if (!ok) break;
-      if (const auto* resumed = std::get_if<Resumed>(&*result.answer)) {
-        on_resumed(now, *resumed);
-      }
-      return;
+  const bool full = answer.error().code == ErrorCode::queue_full;
+  news(Kind::refused, {}, {}, then.address, to_string(answer.error()));
+  actions_.push_back(
+      AnswerSession{then.session, full ? CommitOutcome::full : CommitOutcome::failed, {}, false});
+  return Next::done;
+}
+
+MailCore::Next MailCore::after(Instant now, ReceivedKept& then, const Answer& answer) {
+  --receiving_;
+  actions_.push_back(ConfirmReceived{then.name, answer.ok()});
+  if (answer.ok()) {
+    tell_received(then, std::get<MailKept>(*answer));
+    on_new_mail(now);
+    return Next::done;
   }
-  retries_.emplace_back(now + config_.store_retry, std::move(pending));
+  then.came.kind = Kind::refused;
+  then.came.detail = to_string(answer.error());
+  tell(std::move(then.came));
+  return Next::done;
+}
+
+MailCore::Next MailCore::after(Instant now, Taken& then, const Answer& answer) {
+  (then.late ? taking_late_ : taking_)[static_cast<std::size_t>(then.road)] = false;
+  if (!answer.ok()) {
+    poll_at_ = now + config_.store_retry;
+    return Next::done;
+  }
+  auto items = std::get<TakenMail>(*answer).items;
+  const bool some = !items.empty();
+  for (MailItem& item : items) {
+    move_times(item, stepped_ - then.stepped);
+    begin(now, std::move(item));
+  }
+  poll_at_ = now + config_.spool_poll;
+  if (!some) return Next::done;
+  make_room(now);
+  then.late ? take_late(now, then.road) : take_more(now, then.road);
+  return Next::done;
+}
+
+MailCore::Next MailCore::after(Instant now, SubmissionSaved& then, const Answer& answer) {
+  const auto active = active_.find(then.id);
+  if (active == active_.end()) return Next::done;
+  if (active->second.withdrawn) {
+    end_withdrawn(now, then.id);
+    return Next::done;
+  }
+  if (!answer.ok() && answer.error().code == ErrorCode::refused) {  // it is parked
+    active_.erase(active);
+    on_spool_changed(now);
+    return Next::done;
+  }
+  if (!answer.ok()) return Next::ask_again;
+  active->second.submitted = true;
+  actions_.push_back(Submit{std::move(active->second.submission)});
+  return Next::done;
+}
+
+// A message that was parked since P_MUL has it goes on from memory, and there is no row to keep
+// more of it.
+MailCore::Next MailCore::after(Instant, BlocksSaved&, const Answer& answer) {
+  const bool parked = !answer.ok() && answer.error().code == ErrorCode::refused;
+  return answer.ok() || parked ? Next::done : Next::ask_again;
+}
+
+MailCore::Next MailCore::after(Instant now, OutcomeSaved&, const Answer& answer) {
+  if (!answer.ok()) return Next::ask_again;
+  on_spool_changed(now);
+  return Next::done;
+}
+
+MailCore::Next MailCore::after(Instant now, DelayedTaken&, const Answer& answer) {
+  --telling_;
+  if (answer.ok()) on_delayed(now, std::get<TakenMail>(*answer));
+  return Next::done;
+}
+
+MailCore::Next MailCore::after(Instant now, DelayTold&, const Answer& answer) {
+  if (!answer.ok()) return Next::ask_again;
+  if (--telling_ == 0 && !told_all_) delay_at_ = now;
+  on_spool_changed(now);
+  return Next::done;
+}
+
+// The station is in memory; only a start needs its row.
+MailCore::Next MailCore::after(Instant, StationSaved& then, const Answer& answer) {
+  if (!answer.ok()) unsaved_stations_.insert(then.node);
+  return Next::done;
+}
+
+// A request that failed is not repeated, because the messages still wait for their own next try.
+MailCore::Next MailCore::after(Instant now, Woken&, const Answer&) {
+  on_spool_changed(now);
+  return Next::done;
+}
+
+// A purge that failed is due again later; one that was done in part goes on.
+MailCore::Next MailCore::after(Instant now, Purged& then, const Answer& answer) {
+  if (answer.ok() && std::holds_alternative<PurgedInPart>(*answer)) purge(now, then.part);
+  return Next::done;
+}
+
+MailCore::Next MailCore::after(Instant, ClockNoted& then, const Answer& answer) {
+  if (!answer.ok()) unnoted_ += then.step;
+  return Next::done;
+}
+
+MailCore::Next MailCore::after(Instant now, SpoolOpened&, const Answer& answer) {
+  if (!answer.ok()) return answer.error().code == ErrorCode::refused ? Next::done : Next::ask_again;
+  on_resumed(now, std::get<Resumed>(*answer));
+  return Next::done;
 }
 
 /// One line names the message with its sender, recipients and Message-ID; all later lines have its
 /// number.
-void MailCore::on_mail_kept(Pending pending, const MailKept& kept) {
+void MailCore::tell_accepted(MailAccepted& then, const MailKept& kept) {
   MailId first;
   for (std::size_t i = 0; i < kept.ids.size(); ++i) {
-    MailNews one = std::move(pending.parts.at(i));
+    MailNews one = std::move(then.parts.at(i));
     one.mail = kept.ids[i];
     one.kind = one.mail.value == 0 ? Kind::repeated
                : first.value == 0  ? Kind::accepted
@@ -237,8 +287,43 @@ void MailCore::on_mail_kept(Pending pending, const MailKept& kept) {
   }
   ++stats_.accepted;
   const bool repeated = first.value == 0;
-  actions_.push_back(AnswerSession{pending.session, CommitOutcome::committed,
+  actions_.push_back(AnswerSession{then.session, CommitOutcome::committed,
                                    repeated ? kept.repeat_of : first, repeated});
+}
+
+void MailCore::tell_received(ReceivedKept& then, const MailKept& kept) {
+  MailNews& came = then.came;
+  const auto none = [](MailId id) { return id.value == 0; };
+  if (kept.repeat != MailKept::Repeat::none) {
+    came.kind = Kind::received_again;
+    came.detail = kept.repeat == MailKept::Repeat::other
+                      ? "dropped: other content under a number that is still in use"
+                      : "";
+    then.more.clear();
+  } else if (!kept.ids.empty() && std::all_of(kept.ids.begin(), kept.ids.end(), none)) {
+    came.kind = Kind::received_again;
+    came.detail = "by another way";
+  }
+  stats_.received += came.kind == Kind::received ? 1 : 0;
+  stats_.received_again += came.kind == Kind::received_again ? 1 : 0;
+  stats_.unreadable += came.kind == Kind::unreadable ? 1 : 0;
+  MailId first;
+  std::vector<MailNews> others;
+  for (std::size_t i = 0; came.kind == Kind::received && i < kept.ids.size(); ++i) {
+    if (none(kept.ids[i])) continue;
+    if (first.value == 0) {
+      first = kept.ids[i];
+      continue;
+    }
+    MailNews& other = others.emplace_back(std::move(then.parts.at(i)));
+    other.kind = Kind::queued;
+    other.mail = kept.ids[i];
+    other.first = first;
+  }
+  came.mail = first;
+  actions_.emplace_back(std::move(came));
+  for (MailNews& one : others) tell(std::move(one));
+  for (MailNews& one : then.more) tell(std::move(one));
 }
 
 std::vector<MailNews> MailCore::parts_of(const std::vector<NewMail>& mails) {
@@ -282,10 +367,7 @@ void MailCore::on_resumed(Instant now, const Resumed& resumed) {
 }
 
 void MailCore::wake(Instant now, NodeId station) {
-  Pending pending;
-  pending.asked = Asked::wake;
-  pending.node = station;
-  ask(WakeMail{station, utc(now)}, std::move(pending));
+  ask(WakeMail{station, utc(now)}, Woken{});
 }
 
 void MailCore::on_heard(Instant now, NodeId node) {
@@ -341,12 +423,8 @@ void MailCore::take_late(Instant now, Road road) {
   bool& taking = taking_late_[static_cast<std::size_t>(road)];
   if (!started_ || taking) return;
   taking = true;
-  Pending pending;
-  pending.asked = Asked::take;
-  pending.road = road;
-  pending.late = true;
   ask(TakeDue{.road = road, .now = utc(now), .items_max = config_.late_max, .expired_only = true},
-      std::move(pending));
+      Taken{.road = road, .late = true, .stepped = stepped_});
 }
 
 void MailCore::take_more(Instant now, Road road) {
@@ -355,13 +433,10 @@ void MailCore::take_more(Instant now, Road road) {
   DeliveryRoom there = room(road);
   if (!there.admits_some()) return;
   taking = true;
-  Pending pending;
-  pending.asked = Asked::take;
-  pending.road = road;
   TakeDue due{.road = road, .now = utc(now), .items_max = config_.taken_max};
   due.octets_max = kTakenOctetsMax;
   due.room = std::move(there);
-  ask(std::move(due), std::move(pending));
+  ask(std::move(due), Taken{.road = road, .stepped = stepped_});
 }
 
 std::vector<NodeId> MailCore::open_stations(const MailItem& item) {
@@ -435,24 +510,15 @@ void MailCore::on_silence_of(NodeId station, bool silent) {
   }
 }
 
-void MailCore::on_taken(Instant now, const Pending& pending, std::vector<MailItem> items) {
-  const bool some = !items.empty();
-  for (MailItem& item : items) begin(now, std::move(item));
-  poll_at_ = now + config_.spool_poll;
-  if (!some) return;
-  make_room(now);
-  pending.late ? take_late(now, pending.road) : take_more(now, pending.road);
-}
-
 void MailCore::on_deadline(Instant now) {
   while (!retries_.empty() && retries_.front().first <= now) {
     Pending pending = std::move(retries_.front().second);
     retries_.pop_front();
-    MailOperation again = pending.again;
-    if (auto* outcome = std::get_if<SaveOutcome>(&again)) {
+    S5066_ASSERT(pending.again);
+    if (auto* outcome = std::get_if<SaveOutcome>(&*pending.again)) {
       move_times(*outcome, stepped_ - pending.stepped);
     }
-    ask(std::move(again), std::move(pending));
+    ask(*std::move(pending.again), std::move(pending.then));
   }
   if (poll_at_ && *poll_at_ <= now) {
     poll_at_ = now + config_.spool_poll;
@@ -473,9 +539,7 @@ void MailCore::on_deadline(Instant now) {
       return;
     }
     ++telling_;
-    Pending pending;
-    pending.asked = Asked::delayed;
-    ask(TakeDelayed{utc(now), kDelayedAtATime}, std::move(pending));
+    ask(TakeDelayed{utc(now), kDelayedAtATime}, DelayedTaken{});
   }
 }
 
@@ -489,10 +553,7 @@ void MailCore::on_delayed(Instant now, const TakenMail& taken) {
 }
 
 void MailCore::purge(Instant now, PurgeMail::Part part) {
-  Pending pending;
-  pending.asked = Asked::purge;
-  pending.part = part;
-  ask(PurgeMail{utc(now), part}, std::move(pending));
+  ask(PurgeMail{utc(now), part}, Purged{part});
 }
 
 std::optional<Instant> MailCore::next_deadline() const {
@@ -518,155 +579,82 @@ void MailCore::on_mail(Instant now, SessionId session, SmtpServerCore::Commit co
     actions_.push_back(AnswerSession{session, CommitOutcome::failed});
     return;
   }
-  Pending pending;
-  pending.asked = Asked::mail;
-  pending.session = session;
-  pending.address = commit.mail.envelope.from.address;
+  MailAccepted then{.session = session, .address = commit.mail.envelope.from.address, .parts = {}};
   drop_next_hops(commit.mail.content);
-  settle_precedence(commit.mail, commit.mt_priority_max);
-  add_trace(now, commit.mail.content, "from " + commit.client + " ",
-            commit.secure ? "ESMTPS" : "ESMTP");
-  AcceptMail accept{route(now, std::move(commit.mail), marks, p_mul_priority(0)), utc(now), {}, {}};
+  router_.settle_precedence(commit.mail, commit.mt_priority_max);
+  router_.add_trace(now, commit.mail.content, "from " + commit.client + " ",
+                    commit.secure ? "ESMTPS" : "ESMTP");
+  AcceptMail accept{
+      router_.route(now, std::move(commit.mail), marks, p_mul_priority(0)), utc(now), {}, {}};
   for (NewMail& one : accept.mails) {
     one.came = commit.client + " [" + commit.peer + "]" + (commit.secure ? " with TLS" : "");
   }
-  pending.parts = parts_of(accept.mails);
+  then.parts = parts_of(accept.mails);
   ++commits_;
-  ask(std::move(accept), std::move(pending));
+  expect_delays(now, accept.mails);
+  ask(std::move(accept), std::move(then));
 }
 
-/// The envelope comes first, then a field MT-Priority (RFC 6758), then the fields that are
-/// configured. Nothing said is 0.
-void MailCore::settle_precedence(Mail& mail, int most) const {
-  Parameters& said = mail.envelope.from.parameters;
-  if (!find_parameter(said, "MT-PRIORITY")) {
-    std::optional<int> level = mt_priority_field(mail.content);
-    for (const PriorityField& one : config_.priority_fields) {
-      if (level) break;
-      const std::string value = header_field(mail.content, one.name);
-      const std::string_view word = std::string_view(value).substr(0, value.find_first_of(" (;,"));
-      if (word.size() == one.value.size() && same_but_for_case(word, one.value)) {
-        level = one.mt_priority;
-      }
-    }
-    if (level.value_or(0) != 0) set_mt_priority(said, *level);
+// A sender who asked for it is told when its message is late.
+void MailCore::expect_delays(Instant now, const std::vector<NewMail>& mails) {
+  for (const NewMail& one : mails) {
+    if (one.delay.value != 0) delay_at_ = std::min(delay_at_, now + config_.delay_after);
   }
-  if (mt_priority(said) > most) set_mt_priority(said, most);
 }
 
-// Air and mail server are two roads, so a message for both becomes two in the spool. `priority` is
-// of P_MUL, where nobody has said MT-PRIORITY.
-std::vector<NewMail> MailCore::route(Instant now, Mail mail, const std::vector<std::string>& marks,
-                                     std::uint8_t priority, Unrouted unrouted) {
-  NewMail air;
-  if (!find_parameter(mail.envelope.from.parameters, "MT-PRIORITY")) {
-    // RFC 6758: what a server without the extension handed on.
-    const int level = mt_priority_field(mail.content).value_or(0);
-    if (level != 0) set_mt_priority(mail.envelope.from.parameters, level);
+void MailCore::on_received(Instant now, const Received& received) {
+  if (!started_ || receiving_ == config_.received_max) {
+    actions_.emplace_back(ConfirmReceived{received.name, false});
+    return;
   }
-  const bool said = find_parameter(mail.envelope.from.parameters, "MT-PRIORITY") != nullptr;
-  air.priority = said ? p_mul_priority(mt_priority(mail.envelope.from.parameters)) : priority;
-  air.expiry = expiry_of(now, mail.envelope.from.parameters, air.priority);
-  air.label = header_field(mail.content, "Message-ID").substr(0, kLabelOctetsMax);
-  air.from = std::move(mail.envelope.from);
-  air.content = std::make_shared<const Bytes>(std::move(mail.content));
-  NewMail own = air;
-  own.road = Road::smtp;
-  for (std::size_t i = 0; i < mail.envelope.recipients.size(); ++i) {
-    const Path& recipient = mail.envelope.recipients[i];
-    const Route* route = table_.find(recipient.address);
-    if (route == nullptr) {
-      if (unrouted == Unrouted::to_mail_server) own.targets.push_back({recipient, {}, {}});
-      continue;
+  const auto payload = decode_cdt(received.content, config_.inflate);
+  ReceivedKept then{.name = received.name, .came = {}, .more = {}, .parts = {}};
+  then.came.station = received.name.source;
+  then.came.name = received.name;
+  AcceptMail accept{.mails = read_received(now, received, payload, then),
+                    .now = utc(now),
+                    .name = received.name,
+                    .name_expiry = received.expiry,
+                    .name_content = payload ? *payload : received.content};
+  for (NewMail& one : accept.mails) one.heard = received.name;
+  then.parts = parts_of(accept.mails);
+  ++receiving_;
+  expect_delays(now, accept.mails);
+  ask(std::move(accept), std::move(then));
+}
+
+// Returns what the spool is to keep of a message from the air.
+std::vector<NewMail> MailCore::read_received(Instant now, const Received& received,
+                                             const Result<Bytes>& content, ReceivedKept& then) {
+  MailNews& came = then.came;
+  auto mail = content ? decode_mule(*content, config_.mule) : content.error();
+  if (!mail) {
+    // It would be the same again, so it is taken and dropped (RFC 8494 5.1).
+    came.kind = Kind::unreadable;
+    came.detail = to_string(mail.error());
+    came.octets = received.content.size();
+    return {};
+  }
+  came.address = mail->envelope.from.address;
+  came.octets = mail->content.size();
+  came.label = header_field(mail->content, "Message-ID").substr(0, kLabelOctetsMax);
+  for (const Path& one : mail->envelope.recipients) came.recipients.push_back(one.address);
+  const NodeId source = received.name.source;
+  if (auto apart = trace_clocks_.note(now, utc(now), source, mail->content)) {
+    news(Kind::clock_apart, {}, source, {}, *std::move(apart));
+  }
+  std::vector<NewMail> mails = relay_.relay(now, received, *mail, then.more);
+  if (!mail->envelope.recipients.empty()) {
+    const auto marks = repeat_marks(*mail, "air");
+    router_.add_trace(now, mail->content, "", "MULE");
+    for (NewMail& one : router_.route(now, *std::move(mail), marks, received.priority)) {
+      // Once a message is here it has the time that a mail server has.
+      one.expiry.value = utc(now).value + kMailServerLifetimeS;
+      mails.push_back(std::move(one));
     }
-    const std::string mark = i < marks.size() ? marks[i] : std::string();
-    if (route->own) own.targets.push_back({recipient, {}, mark});
-    for (const NodeId station : route->stations) {
-      // A mark for each row, or the second station of a group would pass for a repeat.
-      const std::string row_mark = mark.empty() ? mark : mark + std::to_string(station.value);
-      air.targets.push_back({recipient, station, row_mark});
-    }
   }
-  std::vector<NewMail> mails = by_transmission(air);
-  if (!own.targets.empty()) mails.push_back(std::move(own));
-  for (NewMail& one : mails) {
-    const bool wanted = std::any_of(
-        one.targets.begin(), one.targets.end(),
-        [](const NewTarget& target) { return notify_of(target.recipient.parameters).delay; });
-    if (!wanted || one.from.address.empty()) continue;
-    one.delay = utc(now + config_.delay_after);
-    delay_at_ = std::min(delay_at_, now + config_.delay_after);
-  }
+  came.kind = mails.empty() && then.more.empty() ? Kind::not_for_us : Kind::received;
   return mails;
-}
-
-// Stations get a message by one transmission only if they are to get the same octets.
-std::vector<NewMail> MailCore::by_transmission(const NewMail& air) const {
-  std::vector<NewMail> mails;
-  for (const bool explicit_tags : {false, true}) {
-    NewMail part = air;
-    std::erase_if(part.targets, [&](const NewTarget& target) {
-      return config_.explicit_tags.contains(target.station) != explicit_tags;
-    });
-    if (part.targets.empty()) continue;
-    for (NewMail& one : by_group(part)) mails.push_back(std::move(one));
-  }
-  return mails;
-}
-
-// Several stations have a message by one transmission only where a group reaches them; those that
-// no group reaches get it one by one. The group that reaches most goes first, of two the smaller.
-std::vector<NewMail> MailCore::by_group(const NewMail& air) const {
-  std::set<NodeId> left;
-  for (const NewTarget& target : air.targets) left.insert(target.station);
-  const auto has_all = [&left](const std::vector<NodeId>& group) {
-    return std::all_of(left.begin(), left.end(), [&](const NodeId node) {
-      return std::find(group.begin(), group.end(), node) != group.end();
-    });
-  };
-  const auto& groups = config_.groups;
-  if (config_.any_group && std::none_of(groups.begin(), groups.end(), has_all)) return {air};
-  std::vector<NewMail> mails;
-  while (!left.empty()) {
-    std::set<NodeId> together{*left.begin()};
-    std::size_t best_size = 0;
-    for (const auto& group : config_.groups) {
-      std::set<NodeId> reached;
-      for (const NodeId node : group) {
-        if (left.contains(node)) reached.insert(node);
-      }
-      const bool better = reached.size() > together.size() ||
-                          (reached.size() == together.size() && group.size() < best_size);
-      if (reached.size() < 2 || !better) continue;
-      together = std::move(reached);
-      best_size = group.size();
-    }
-    NewMail one = air;
-    std::erase_if(one.targets, [&](const NewTarget& t) { return !together.contains(t.station); });
-    mails.push_back(std::move(one));
-    for (const NodeId node : together) left.erase(node);
-  }
-  return mails;
-}
-
-UtcSeconds MailCore::expiry_of(Instant now, const Parameters& from, std::uint8_t priority) const {
-  const std::size_t last = config_.lifetime_s.size() - 1;
-  const std::int64_t most = config_.lifetime_s[std::min<std::size_t>(priority, last)];
-  const std::string* by = find_parameter(from, "BY");
-  std::int64_t seconds = most;
-  if (by != nullptr && lower_case(*by).find(";r") != std::string::npos) {
-    std::from_chars(by->data(), by->data() + by->size(), seconds);
-  }
-  return {utc(now).value + std::clamp<std::int64_t>(seconds, 1, most)};
-}
-
-void MailCore::add_trace(Instant now, Bytes& content, const std::string& from, const char* with) {
-  const UtcSeconds at = utc(now);
-  const std::string field = "Received: " + from + "by " + config_.hostname + " with " + with +
-                            " id " + std::to_string(at.value) + "." +
-                            std::to_string(++last_trace_) + " " + trace_mark(config_.node, with) +
-                            ";\r\n\t" + mail_date(at) + "\r\n";
-  content.insert(content.begin(), field.begin(), field.end());
 }
 
 // --- Mail out ------------------------------------------------------------------------------------
@@ -685,22 +673,29 @@ void MailCore::begin(Instant now, MailItem item) {
   }
 }
 
+// P_MUL ends what it has under way itself, unless we were away then.
 bool MailCore::expire(Instant now, const MailItem& item) {
-  // What P_MUL has under way it ends itself, unless we were away then.
   if (item.expiry > utc(now)) return false;
-  SaveOutcome outcome{.id = item.id, .changes = {}, .now = utc(now)};
-  std::vector<ReportedRecipient> told;
-  for (const MailTarget& target : item.targets) {
-    if (!is_open(target)) continue;
-    outcome.changes.push_back({target.number, SpoolState::expired, "its time was up"});
-    told.push_back({target.recipient, ReportedRecipient::Action::failed, "5.4.7",
-                    "it could not be delivered in the time allowed"});
-  }
-  ++stats_.expired;
-  news(Kind::expired, item.id, {}, item.from.address);
-  add_report(now, outcome, item, told);
-  save(now, std::move(outcome), item);
+  AttemptEnd end = end_expired(item, utc(now));
+  tell_end(end);
+  finish(now, item, std::move(end), true);
   return true;
+}
+
+void MailCore::tell_end(const AttemptEnd& end) {
+  stats_.delivered += end.delivered;
+  stats_.failed += end.failed;
+  stats_.expired += end.expired;
+  for (const MailNews& one : end.news) tell(one);
+}
+
+void MailCore::finish(Instant now, const MailItem& item, AttemptEnd end, bool tell_sender) {
+  if (tell_sender) {
+    std::vector<MailNews> told;
+    end.outcome.reports = reporter_.report(now, item, end.told, told);
+    for (MailNews& one : told) tell(std::move(one));
+  }
+  save(std::move(end.outcome));
 }
 
 // Mail for a station that did not answer waits, so that the air is free for those who answer. Flash
@@ -712,50 +707,33 @@ bool MailCore::is_held_back(Instant now, const MailItem& item, const StationRow&
   return item.message_id == 0 && item.priority > kFlashPriorityMax && in_time;
 }
 
-/// A row has stations of one kind only, unless the configuration has changed since.
-CdtTags MailCore::tags_for(const MailItem& item) const {
-  const bool all = std::all_of(item.targets.begin(), item.targets.end(), [&](const auto& target) {
-    return config_.explicit_tags.contains(target.station);
-  });
-  return all ? CdtTags::explicit_ : CdtTags::implicit_;
-}
-
-void MailCore::begin_air(Instant now, Active& active) {
-  MailItem& item = active.item;
-  if (item.tags != tags_for(item)) renumber(item);
-  item.tags = tags_for(item);
-  Submission& submission = active.submission;
+// Returns when the first of the stations that are held back may be tried, if there are any.
+std::optional<UtcSeconds> MailCore::choose_stations(Instant now, Active& active) {
+  std::vector<Destination>& chosen = active.submission.destinations;
   std::optional<UtcSeconds> dead_until;
-  for (const MailTarget& target : item.targets) {
+  for (const MailTarget& target : active.item.targets) {
     if (!is_open(target)) continue;
     StationRow& station = stations_[target.station];
     station.station = target.station;
-    if (is_held_back(now, item, station)) {
+    if (is_held_back(now, active.item, station)) {
       dead_until = dead_until ? std::min(*dead_until, station.dead_until) : station.dead_until;
       continue;
     }
     const auto same = [&](const Destination& d) { return d.node == target.station; };
-    if (std::any_of(submission.destinations.begin(), submission.destinations.end(), same)) continue;
-    // PM-021. Who was dead when the others were asked first has no number of it yet.
-    const bool numbered = item.message_id != 0 && target.sequence != 0;
-    submission.destinations.push_back(
-        {target.station, numbered ? target.sequence : ++station.sequence});
+    if (std::any_of(chosen.begin(), chosen.end(), same)) continue;
+    // PM-021. A station that was dead when the others were asked first has no number of it yet.
+    const bool numbered = active.item.message_id != 0 && target.sequence != 0;
+    chosen.push_back({target.station, numbered ? target.sequence : ++station.sequence});
   }
-  if (submission.destinations.empty()) {
-    SaveOutcome outcome{.id = item.id, .changes = {}, .next_try = dead_until, .now = utc(now)};
-    if (!dead_until) outcome.next_try = utc(now);
-    news(Kind::deferred, item.id, {}, item.from.address, "its stations do not answer");
-    save(now, std::move(outcome), item);
-    active_.erase(item.id);
-    return;
-  }
-  std::sort(submission.destinations.begin(), submission.destinations.end(),
+  std::sort(chosen.begin(), chosen.end(),
             [](const Destination& a, const Destination& b) { return a.node < b.node; });
-  if (item.message_id == 0) {
-    item.message_id = p_mul::next_message_id(last_message_id_, utc(now));
-    last_message_id_ = item.message_id;
-  }
-  // All recipients, whoever is done with it: after a restart the octets must be the same.
+  return dead_until;
+}
+
+// The content names all recipients, also those that have ended, because after a restart the octets
+// must be the same.
+void MailCore::write_content(Active& active) {
+  const MailItem& item = active.item;
   Envelope envelope{item.from, {}};
   for (const MailTarget& target : item.targets) {
     const bool there =
@@ -763,23 +741,42 @@ void MailCore::begin_air(Instant now, Active& active) {
                     [&](const Path& known) { return known.address == target.recipient.address; });
     if (!there) envelope.recipients.push_back(target.recipient);
   }
+  const std::string field = next_hops_field(config_.node, next_hops(envelope, item));
+  Bytes content(field.begin(), field.end());
+  append(content, *item.content);
+  active.submission.content = encode_cdt(encode_mule(envelope, content), item.tags);
+}
+
+void MailCore::begin_air(Instant now, Active& active) {
+  MailItem& item = active.item;
+  const CdtTags tags = router_.tags_for(item);
+  if (item.tags != tags) renumber(item);
+  item.tags = tags;
+  Submission& submission = active.submission;
+  const auto dead_until = choose_stations(now, active);
+  if (submission.destinations.empty()) {
+    SaveOutcome outcome{.id = item.id, .changes = {}, .next_try = dead_until, .now = utc(now)};
+    if (!dead_until) outcome.next_try = utc(now);
+    news(Kind::deferred, item.id, {}, item.from.address, "its stations do not answer");
+    save(std::move(outcome));
+    active_.erase(item.id);
+    return;
+  }
+  if (item.message_id == 0) {
+    item.message_id = p_mul::next_message_id(last_message_id_, utc(now));
+    last_message_id_ = item.message_id;
+  }
   submission.key = {static_cast<std::uint64_t>(item.id.value)};
   submission.message_id = item.message_id;
   submission.priority = item.priority;
   submission.expiry = item.expiry;
   submission.block_octets = item.block_octets;
-  const std::string field = next_hops_field(config_.node, next_hops(envelope, item));
-  Bytes content(field.begin(), field.end());
-  append(content, *item.content);
-  submission.content = encode_cdt(encode_mule(envelope, content), item.tags);
+  write_content(active);
   active.destinations = submission.destinations;
   active.waiting_for = submission.destinations.size();
-  Pending pending;
-  pending.asked = Asked::submission;
-  pending.id = item.id;
   ask(SaveSubmission{item.id, item.message_id, item.block_octets, submission.destinations,
                      item.tags},
-      std::move(pending));
+      SubmissionSaved{item.id});
 }
 
 void MailCore::begin_smtp(Active& active) {
@@ -801,14 +798,179 @@ void MailCore::on_accepted(Instant, MessageKey key, const Accepted& accepted) {
   active.item.block_octets = accepted.block_octets;
   ask(SaveSubmission{active.item.id, active.item.message_id, accepted.block_octets,
                      active.destinations, active.item.tags},
-      {});
+      BlocksSaved{});
 }
 
-void MailCore::save(Instant, SaveOutcome outcome, const MailItem& item) {
-  Pending pending;
-  pending.asked = Asked::outcome;
-  pending.id = item.id;
-  ask(std::move(outcome), std::move(pending));
+// --- The end of an attempt -----------------------------------------------------------------------
+
+// What P_MUL has, or may have, is ended by it; what it has not been given yet, here.
+void MailCore::on_operator(Instant now, MailId id, OperatorVerb verb) {
+  if (verb == OperatorVerb::requeue) delay_at_ = now;  // its sender may have to be told of it again
+  const auto found = active_.find(id);
+  if (found == active_.end()) return;
+  Active& active = found->second;
+  active.withdrawn = verb != OperatorVerb::release;
+  active.removed = verb == OperatorVerb::remove;
+  if (active.withdrawn && active.submitted) {
+    actions_.emplace_back(Cancel{{static_cast<std::uint64_t>(id.value)}});
+  }
+}
+
+void MailCore::end_withdrawn(Instant now, MailId id) {
+  const auto found = active_.find(id);
+  S5066_ASSERT(found != active_.end());
+  const MailItem item = std::move(found->second.item);
+  active_.erase(found);
+  save(SaveOutcome{.id = id, .changes = {}, .next_try = utc(now), .now = utc(now)});
+}
+
+void MailCore::end_suspended(Instant now, MailId id) {
+  const auto found = active_.find(id);
+  S5066_ASSERT(found != active_.end());
+  const MailItem item = std::move(found->second.item);
+  active_.erase(found);
+  const auto stations = open_stations(item);
+  const bool silent = std::all_of(stations.begin(), stations.end(), [this](NodeId station) {
+    return silent_stations_.contains(station);
+  });
+  const bool heard = std::any_of(stations.begin(), stations.end(), [this](NodeId station) {
+    return !suspended_stations_.contains(station);
+  });
+  const UtcSeconds again = heard    ? utc(now)
+                           : silent ? item.expiry
+                                    : utc(now + config_.suspended_for);
+  save(SaveOutcome{.id = id, .changes = {}, .next_try = again, .now = utc(now)});
+}
+
+void MailCore::on_unanswered(const Unanswered& unanswered) {
+  const auto found = active_.find(MailId{static_cast<std::int64_t>(unanswered.key.value)});
+  if (found != active_.end()) found->second.unanswered.insert(unanswered.node);
+}
+
+MailCore::InHand MailCore::in_hand(MailId id) const {
+  if (active_.contains(id)) return InHand::under_way;
+  const auto ends = [id](const auto& entry) {
+    const auto* then = std::get_if<OutcomeSaved>(&entry.second.then);
+    return then != nullptr && then->id == id;
+  };
+  const bool ending = std::any_of(pending_.begin(), pending_.end(), ends) ||
+                      std::any_of(retries_.begin(), retries_.end(), ends);
+  return ending ? InHand::ending : InHand::no;
+}
+
+std::vector<NodeId> MailCore::waits_for(MailId id) const {
+  const auto found = active_.find(id);
+  return found == active_.end() ? std::vector<NodeId>() : open_stations(found->second.item);
+}
+
+void MailCore::on_submit_refused(Instant now, MessageKey key, const Error& why) {
+  const auto found = active_.find(MailId{static_cast<std::int64_t>(key.value)});
+  if (found == active_.end()) return;
+  if (found->second.withdrawn) return end_withdrawn(now, found->first);
+  const MailItem item = std::move(found->second.item);
+  active_.erase(found);
+  const Duration wait = back_off(item.attempts, config_.retry_min, config_.retry_max);
+  AttemptEnd end = end_refused(item, why, utc(now), utc(now + wait));
+  tell_end(end);
+  finish(now, item, std::move(end), true);
+}
+
+void MailCore::on_destination_ended(Instant now, const DestinationEnded& ended) {
+  const auto found = active_.find(MailId{static_cast<std::int64_t>(ended.key.value)});
+  if (found == active_.end()) return;
+  Active& active = found->second;
+  MailItem& item = active.item;
+  if (ended.outcome == Outcome::cancelled || ended.outcome == Outcome::suspended) {
+    active.waiting_for -= std::min<std::size_t>(active.waiting_for, 1);
+    if (active.waiting_for > 0) return;
+    return active.withdrawn ? end_withdrawn(now, item.id) : end_suspended(now, item.id);
+  }
+  AttemptEnd end = end_station(item, ended, utc(now));
+  if (end.outcome.changes.empty()) return;
+  active.waiting_for -= std::min<std::size_t>(active.waiting_for, 1);
+  tell_end(end);
+  note_station(now, ended, active.begun);
+  const bool last = active.waiting_for == 0;
+  const bool open = std::any_of(item.targets.begin(), item.targets.end(), is_open);
+  if (last) end.outcome.next_try = utc(now);
+  if (last && open) {
+    end.outcome.counts_as_attempt = true;
+    // A station whose time was up may have the message all the same, and is asked again under this
+    // number, if at all.
+    end.outcome.forget_submission =
+        std::none_of(item.targets.begin(), item.targets.end(),
+                     [](const MailTarget& target) { return target.state == SpoolState::expired; });
+    end.outcome.next_try = utc(now + back_off(item.attempts, config_.retry_min, config_.retry_max));
+  }
+  finish(now, item, std::move(end), !active.removed);
+  if (last) active_.erase(found);
+}
+
+// A station that let a message expire is asked again only now and then, so that the air is free
+// for those who answer. That needs a question that it could have answered: something was sent to
+// it, the time for its answer has passed, and no PDU of it has come since. A station in EMCON, or a
+// time when we may not transmit, does not count.
+void MailCore::note_station(Instant now, const DestinationEnded& ended, Instant begun) {
+  const NodeId node = ended.node;
+  const bool reached = ended.outcome == Outcome::delivered || ended.outcome == Outcome::sent;
+  if (!reached && (silent_ || silent_stations_.contains(node))) return;
+  const auto heard = heard_at_.find(node);
+  const bool heard_since = heard != heard_at_.end() && heard->second > begun;
+  if (!reached && (!ended.unanswered || heard_since)) return;
+  StationRow& row = stations_[node];
+  row.station = node;
+  if (reached && row.failures == 0) return;
+  row.failures = reached ? 0 : row.failures + 1;
+  row.reason = reached ? std::string() : ended.reason;
+  row.dead_until = {};
+  if (!reached) {
+    row.dead_until = utc(now + back_off(row.failures - 1, config_.dead_min, config_.dead_max));
+    news(Kind::station_dead, {}, node, {}, ended.reason);
+  }
+  save_station(node);
+}
+
+// The row is written as it is now, because a row that could not be written before is older.
+void MailCore::save_station(NodeId node) {
+  unsaved_stations_.erase(node);
+  ask(SaveStation{stations_[node]}, StationSaved{node});
+}
+
+void MailCore::on_delivered(Instant now, MailId id, const SmtpClientCore::Done& done) {
+  const auto found = active_.find(id);
+  if (found == active_.end()) return;
+  const MailItem item = std::move(found->second.item);
+  const bool withdrawn = found->second.withdrawn;
+  const bool removed = found->second.removed;
+  active_.erase(found);
+  const Duration wait = back_off(item.attempts, config_.retry_min, config_.retry_max);
+  AttemptEnd end =
+      end_handed_over(item, done, config_.mail_server, utc(now), utc(withdrawn ? now : now + wait));
+  tell_end(end);
+  finish(now, item, std::move(end), !removed);
+}
+
+// RFC 3461 5.2.7: nobody is told that it is late unless he asked for it.
+void MailCore::tell_delay(Instant now, const MailItem& item) {
+  std::vector<ReportedRecipient> told;
+  for (const MailTarget& target : item.targets) {
+    const bool listed = std::any_of(told.begin(), told.end(), [&](const ReportedRecipient& one) {
+      return one.recipient.address == target.recipient.address;
+    });
+    if (!is_open(target) || listed) continue;
+    told.push_back({target.recipient, ReportedRecipient::Action::delayed, "4.4.7",
+                    target.reason.empty() ? "it has not been delivered yet" : target.reason});
+  }
+  ++telling_;
+  std::vector<MailNews> reported;
+  ask(SaveDelayed{item.id, utc(now), reporter_.report(now, item, told, reported)},
+      DelayTold{item.id});
+  for (MailNews& one : reported) tell(std::move(one));
+}
+
+void MailCore::save(SaveOutcome outcome) {
+  const MailId id = outcome.id;
+  ask(std::move(outcome), OutcomeSaved{id});
 }
 
 Duration MailCore::back_off(std::uint32_t attempts, Duration min, Duration max) const {

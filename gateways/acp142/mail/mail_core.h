@@ -16,71 +16,22 @@
 #include <vector>
 
 #include "gateways/acp142/mail/address_table.h"
-#include "gateways/acp142/mail/cdt.h"
-#include "gateways/acp142/mail/delivery_report.h"
+#include "gateways/acp142/mail/attempt_end.h"
+#include "gateways/acp142/mail/mail_core_config.h"
+#include "gateways/acp142/mail/mail_news.h"
+#include "gateways/acp142/mail/mail_relay.h"
+#include "gateways/acp142/mail/mail_reporter.h"
+#include "gateways/acp142/mail/mail_router.h"
 #include "gateways/acp142/mail/mail_store_port.h"
 #include "gateways/acp142/mail/p_mul_names.h"
-#include "gateways/acp142/mail/mule.h"
-#include "gateways/p_mul/seldom.h"
+#include "gateways/acp142/mail/trace_fields.h"
 #include "gateways/acp142/smtp/smtp_client_core.h"
 #include "gateways/acp142/smtp/smtp_server_core.h"
 #include "gateways/common/utc_reference.h"
+#include "s5066d/base/result.h"
 #include "s5066d/base/time.h"
 
 namespace s5066::acp142 {
-
-/// One line of the log.
-struct MailNews {
-  enum class Kind : std::uint8_t {
-    accepted,   // from SMTP
-    repeated,   // from SMTP, all of it known already
-    queued,     // another part of what was accepted or received, which goes another way
-    refused,    // by the spool
-    submitted,  // to P_MUL
-    delivered,  // to a station, or to the mail server
-    deferred,
-    failed,
-    expired,
-    received,  // from the air
-    received_again,
-    not_for_us,   // from the air, no recipient of ours
-    unreadable,   // from the air
-    reported,     // a delivery report was made
-    report_lost,  // a message without a return path, such as a report, ended undelivered
-    station_dead,
-    station_heard,  // a station that was dead, or the operator says that it answers
-    store_failed,
-    parked,       // what the spool cannot read, or not as it was accepted
-    passed_over,  // what it cannot read now
-    index_mended,
-    table_left_out,  // of the spool, which is damaged: what it held is not known
-    disk_full,       // what is under way has got the room that was kept for it
-    clock_set,       // the time of day was set while we ran
-    clock_apart,     // a trace field shows that the clock of a station is not as ours
-    count
-  };
-  Kind kind = Kind::count;
-  MailId mail;
-  NodeId station;
-  std::string address;
-  std::string detail;
-  std::uint64_t octets = 0;
-  MessageName name{};   // on the air; number 0: it has none
-  MailId first{};       // that has been accepted or received with it
-  std::string label{};  // Message-ID
-  std::vector<std::string> recipients{};
-};
-std::string_view to_string(MailNews::Kind kind);
-
-/// What our trace fields have in them and those of other stations do not: "(MULE 10.1.1.1)".
-std::string trace_mark(NodeId node, std::string_view with);
-
-/// A header field of user programs that gives a message a precedence where nothing else does.
-struct PriorityField {
-  std::string name;
-  std::string value;  // of which the first word counts, whatever its case
-  int mt_priority = 0;
-};
 
 /// Names an SMTP session between its commit and the answer.
 struct SessionId {
@@ -88,71 +39,9 @@ struct SessionId {
   friend auto operator<=>(const SessionId&, const SessionId&) = default;
 };
 
-/// For what is to be handed to the mail server, whatever time it had on the air.
-inline constexpr std::int64_t kMailServerLifetimeS = 2 * 86400;
-
 class MailCore {
  public:
-  struct Config {
-    NodeId node;
-    std::string hostname = "localhost";
-    std::string mail_server = "[127.0.0.1]";  // as reports name it
-    // Limits of what is under way to stations, to stations in EMCON, where a message may take as
-    // long as it lives, and to the mail server. P_MUL takes the first two together.
-    DeliveryRoom::Limits air{.items_max = 48,
-                             .items_reserve = 4,
-                             .octets_max = 96u << 20,
-                             .octets_reserve = 8u << 20,
-                             .station_items_max = 4,
-                             .station_items_reserve = 1,
-                             .station_octets_max = 32u << 20,
-                             .station_octets_reserve = 8u << 20};
-    DeliveryRoom::Limits silent{.items_max = 40,
-                                .items_reserve = 4,
-                                .octets_max = 24u << 20,
-                                .octets_reserve = 4u << 20,
-                                .station_items_max = 16,
-                                .station_items_reserve = 4,
-                                .station_octets_max = 16u << 20,
-                                .station_octets_reserve = 2u << 20};
-    DeliveryRoom::Limits smtp{.items_max = 8,
-                              .items_reserve = 2,
-                              .octets_max = 128u << 20,
-                              .octets_reserve = 8u << 20,
-                              .station_items_max = 8,
-                              .station_items_reserve = 2,
-                              .station_octets_max = 128u << 20,
-                              .station_octets_reserve = 8u << 20};
-    std::uint32_t taken_max = 32;  // messages from the spool in one request
-    std::uint32_t late_max = 4;    // of these, such as are too late, each with its content
-    // Until a message goes on that gave way to others because its stations did not answer. One
-    // that waits for the end of EMCON goes on when the station is heard.
-    Duration suspended_for = std::chrono::minutes(10);
-    std::size_t commits_max = 512;           // SMTP sessions that wait for the spool
-    std::size_t received_max = 32;           // messages from the air that do
-    std::vector<std::uint32_t> lifetime_s =  // by P_MUL priority, where DELIVERBY says nothing
-        {3600, 3600, 3600, 3600, 14400, 14400, 43200, 43200, 172800};
-    Duration retry_min = std::chrono::seconds(30);  // to the mail server, doubled each time …
-    Duration retry_max = std::chrono::hours(1);     // … up to this
-    Duration dead_min = std::chrono::minutes(5);    // a station that let a message expire
-    Duration dead_max = std::chrono::hours(4);
-    // The time at which a station was heard last is written to the spool no more often than this.
-    Duration heard_every = std::chrono::minutes(10);
-    std::size_t stations_max = 4096;            // that are remembered because they were heard
-    std::vector<std::vector<NodeId>> groups{};  // stations that one transmission reaches
-    bool any_group = false;            // one does any others, too: they join a group for it
-    std::set<NodeId> explicit_tags{};  // stations that get the compressed data type so tagged
-    std::vector<PriorityField> priority_fields{};  // the first that fits a message counts
-    Duration spool_poll = std::chrono::seconds(2);
-    Duration store_retry = std::chrono::seconds(5);
-    Duration purge_every = std::chrono::hours(1);
-    Duration delay_after = std::chrono::hours(4);   // NOTIFY=DELAY: then the sender is told, once
-    Duration delay_poll = std::chrono::minutes(1);  // a look besides, as the clock may be set
-    InflateLimits inflate{};
-    MuleLimits mule{};
-    std::size_t received_fields_max = 100;                // of what is relayed (RFC 5321 6.3)
-    Duration clock_tolerance = std::chrono::seconds(60);  // how far clocks may be apart
-  };
+  using Config = MailCoreConfig;
 
   /// Hand it to PMulCore::request_submit and answer with on_accepted or on_submit_refused.
   struct Submit {
@@ -253,12 +142,8 @@ class MailCore {
   std::vector<NodeId> waits_for(MailId id) const;
   /// Returns the time of the station's last PDU, also of one before the start; 0: none so far.
   UtcSeconds heard(NodeId station) const;
-  /// By how much the clock of a station is not as ours, at least, as its trace fields show.
-  struct ClockApart {
-    std::chrono::seconds ahead{};  // of ours; negative: behind
-    Instant seen_at{};
-  };
-  const std::map<NodeId, ClockApart>& clocks_apart() const { return clocks_apart_; }
+  using ClockApart = TraceClocks::Apart;
+  const std::map<NodeId, ClockApart>& clocks_apart() const { return trace_clocks_.apart(); }
   /// The spool has said what it knows; before that nothing is taken from anybody.
   bool started() const { return started_; }
 
@@ -275,50 +160,79 @@ class MailCore {
     bool suspended = false;         // it gives way to others
     std::set<NodeId> unanswered{};  // stations, since they were heard last
   };
-  enum class Asked : std::uint8_t {
-    mail,
-    received,
-    take,
-    submission,
-    outcome,
-    delayed,
-    told,
-    station,
-    wake,
-    purge,
-    clock,
-    other
-  };
-  /// Which recipients of what came over the air are ours to deliver or to pass on.
-  struct Duties {
-    std::vector<bool> ours;
-    bool certain = false;  // the sender has said so, and reports nothing of these itself
-  };
-  struct Pending {
-    Asked asked = Asked::other;
+  // What goes on when the spool has answered a request; each has an `after`.
+  struct MailAccepted {
     SessionId session;
-    MessageName name;
-    MailId id;
-    NodeId node;
-    Road road = Road::air;
-    bool late = false;  // asked for what is too late
-    PurgeMail::Part part = PurgeMail::Part::mails;
-    MailOperation again{};           // for what must not be given up
-    std::chrono::seconds stepped{};  // by how much the clock had been set when this was asked
-    std::chrono::seconds step{};     // of NoteClock
     std::string address;
-    std::uint64_t octets = 0;
-    // From the air, to be told when it is kept.
-    MailNews came{};
-    std::vector<MailNews> more{};
-    std::vector<MailNews> parts{};  // in the order of AcceptMail
+    std::vector<MailNews> parts;  // in the order of AcceptMail
   };
+  struct ReceivedKept {
+    MessageName name;
+    MailNews came;
+    std::vector<MailNews> more;
+    std::vector<MailNews> parts;  // in the order of AcceptMail
+  };
+  struct Taken {
+    Road road = Road::air;
+    bool late = false;               // asked for what is too late
+    std::chrono::seconds stepped{};  // by how much the clock had been set when this was asked
+  };
+  struct SubmissionSaved {
+    MailId id;
+  };
+  struct BlocksSaved {};
+  struct OutcomeSaved {
+    MailId id;
+  };
+  struct DelayedTaken {};
+  struct DelayTold {
+    MailId id;
+  };
+  struct StationSaved {
+    NodeId node;
+  };
+  struct Woken {};
+  struct Purged {
+    PurgeMail::Part part = PurgeMail::Part::mails;
+  };
+  struct ClockNoted {
+    std::chrono::seconds step{};
+  };
+  struct SpoolOpened {};
+  using Then =
+      std::variant<MailAccepted, ReceivedKept, Taken, SubmissionSaved, BlocksSaved, OutcomeSaved,
+                   DelayedTaken, DelayTold, StationSaved, Woken, Purged, ClockNoted, SpoolOpened>;
+  /// A request that must not be given up is kept beside its ticket and asked again after a while.
+  struct Pending {
+    Then then;
+    std::optional<MailOperation> again;
+    std::chrono::seconds stepped{};  // by how much the clock had been set when this was asked
+  };
+  enum class Next : std::uint8_t { done, ask_again };
+  using Answer = Result<MailAnswer>;
 
   UtcSeconds utc(Instant now) const { return utc_.utc(now); }
-  void ask(MailOperation operation, Pending pending);
-  void on_kept(Pending pending, const MailKept& kept);
-  void on_mail_kept(Pending pending, const MailKept& kept);
+  void ask(MailOperation operation, Then then);
+  static bool must_be_kept(const Then& then);
+  static MailId mail_of(const Then& then);
+  void note_troubles(const MailResult& result);
+  Next after(Instant now, MailAccepted& then, const Answer& answer);
+  Next after(Instant now, ReceivedKept& then, const Answer& answer);
+  Next after(Instant now, Taken& then, const Answer& answer);
+  Next after(Instant now, SubmissionSaved& then, const Answer& answer);
+  Next after(Instant now, BlocksSaved& then, const Answer& answer);
+  Next after(Instant now, OutcomeSaved& then, const Answer& answer);
+  Next after(Instant now, DelayedTaken& then, const Answer& answer);
+  Next after(Instant now, DelayTold& then, const Answer& answer);
+  Next after(Instant now, StationSaved& then, const Answer& answer);
+  Next after(Instant now, Woken& then, const Answer& answer);
+  Next after(Instant now, Purged& then, const Answer& answer);
+  Next after(Instant now, ClockNoted& then, const Answer& answer);
+  Next after(Instant now, SpoolOpened& then, const Answer& answer);
+  void tell_accepted(MailAccepted& then, const MailKept& kept);
+  void tell_received(ReceivedKept& then, const MailKept& kept);
   static std::vector<MailNews> parts_of(const std::vector<NewMail>& mails);
+  void expect_delays(Instant now, const std::vector<NewMail>& mails);
   void on_new_mail(Instant now);
   void take_more(Instant now, Road road);
   void take_late(Instant now, Road road);
@@ -329,35 +243,21 @@ class MailCore {
   void suspend(Instant now, Active& active);
   void begin(Instant now, MailItem item);
   void begin_air(Instant now, Active& active);
+  std::optional<UtcSeconds> choose_stations(Instant now, Active& active);
+  void write_content(Active& active);
   void begin_smtp(Active& active);
   void end_withdrawn(Instant now, MailId id);
   void on_delayed(Instant now, const TakenMail& taken);
   void end_suspended(Instant now, MailId id);
   void tell_delay(Instant now, const MailItem& item);
-  std::vector<NewMail> report(Instant now, const MailItem& item,
-                              const std::vector<ReportedRecipient>& recipients,
-                              std::vector<MailNews>& told);
   static void move_times(MailItem& item, std::chrono::seconds step);
   static void move_times(SaveOutcome& outcome, std::chrono::seconds step);
   bool expire(Instant now, const MailItem& item);
-  void save(Instant now, SaveOutcome outcome, const MailItem& item);
-  void add_report(Instant now, SaveOutcome& outcome, const MailItem& item,
-                  const std::vector<ReportedRecipient>& recipients);
-  enum class Unrouted : std::uint8_t { left_out, to_mail_server };
-  std::vector<NewMail> route(Instant now, Mail mail, const std::vector<std::string>& marks,
-                             std::uint8_t priority, Unrouted unrouted = Unrouted::left_out);
-  std::vector<NewMail> by_transmission(const NewMail& air) const;
-  std::vector<NewMail> by_group(const NewMail& air) const;
-  CdtTags tags_for(const MailItem& item) const;
-  void settle_precedence(Mail& mail, int most) const;
-  UtcSeconds expiry_of(Instant now, const Parameters& from, std::uint8_t priority) const;
-  Duties duties(const Received& received, Mail& mail) const;
-  bool for_others(const Received& received) const;
-  std::vector<NewMail> relay(Instant now, const Received& received, Mail& mail,
-                             std::vector<MailNews>& told);
-  void add_trace(Instant now, Bytes& content, const std::string& from, const char* with);
-  void note_clock(Instant now, NodeId source, ByteSpan content);
-  void on_taken(Instant now, const Pending& pending, std::vector<MailItem> items);
+  void save(SaveOutcome outcome);
+  void tell_end(const AttemptEnd& end);
+  void finish(Instant now, const MailItem& item, AttemptEnd end, bool tell_sender);
+  std::vector<NewMail> read_received(Instant now, const Received& received,
+                                     const Result<Bytes>& content, ReceivedKept& then);
   void on_resumed(Instant now, const Resumed& resumed);
   void wake(Instant now, NodeId station);
   bool is_held_back(Instant now, const MailItem& item, const StationRow& station) const;
@@ -370,8 +270,11 @@ class MailCore {
   void tell(MailNews one);
 
   const Config config_;
-  const AddressTable& table_;
   gateways::UtcReference utc_;
+  MailRouter router_;
+  MailReporter reporter_;
+  MailRelay relay_;
+  TraceClocks trace_clocks_;
   std::chrono::seconds stepped_{};  // by how much the clock has been set since the start
   std::chrono::seconds unnoted_{};  // of that, what the spool has still to be told
   Stats stats_;
@@ -385,12 +288,9 @@ class MailCore {
   std::set<NodeId> unsaved_stations_;   // whose row could not be written as it is
   std::map<NodeId, Instant> heard_at_;  // of stations in `stations_`, or said to answer
   std::map<NodeId, Instant> heard_saved_at_;
-  std::map<NodeId, ClockApart> clocks_apart_;
-  p_mul::Seldom clock_news_;
   bool silent_ = false;
   std::set<NodeId> silent_stations_;
   std::uint32_t last_message_id_ = 0;
-  std::uint64_t last_trace_ = 0;
   std::size_t commits_ = 0;
   std::size_t receiving_ = 0;
   bool taking_[2] = {false, false};

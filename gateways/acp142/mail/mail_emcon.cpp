@@ -1,10 +1,11 @@
-// EMCON of the running mail gateway: who says so, what is kept of it over a restart, and who has to
-// know.
+#include "gateways/acp142/mail/mail_emcon.h"
+
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <chrono>
+#include <utility>
 
-#include "gateways/acp142/mail/mail_service.h"
+#include "gateways/acp142/mail/mail_setup.h"
 
 namespace s5066::acp142 {
 
@@ -16,79 +17,91 @@ namespace {
 constexpr NodeId kOurselves{0};           // in the spool
 constexpr auto kWordOfNode = seconds(2);  // after a bind; at once, if any
 
+bool is_configured(const MailConfig& config, NodeId node) {
+  return std::any_of(config.stations.begin(), config.stations.end(),
+                     [node](const auto& one) { return one.node == node; });
+}
+
 }  // namespace
 
-// Before any socket is open.
-Result<void> MailService::load_silences() {
-  auto said = operator_store_->silences();
+MailEmcon::MailEmcon(asio::io_context& io, Links links)
+    : io_(io), links_(std::move(links)), word_timer_(io) {}
+
+Result<void> MailEmcon::load(SqliteMailStore& store) {
+  store_ = &store;
+  auto said = store.silences();
   if (!said) return said.error();
   silences_ = std::move(said).value();
   const auto own = silences_.extract(kOurselves);
-  if (silence_.on_operator(config_.start_in_emcon || (!own.empty() && own.mapped()))) {
-    on_silence_changed();
+  if (own_.on_operator(links_.config.start_in_emcon || (!own.empty() && own.mapped()))) {
+    on_changed();
   }
-  for (const auto& station : config_.stations) {
-    mail_.on_silence_of(station.node, is_silent(station.node));
-    p_mul_.on_silence_of(now(), station.node, is_silent(station.node));
+  for (const auto& station : links_.config.stations) {
+    links_.mail.on_silence_of(station.node, is_silent(station.node));
+    links_.p_mul.on_silence_of(links_.now(), station.node, is_silent(station.node));
   }
   return {};
 }
 
-bool MailService::is_silent(NodeId node) const {
+bool MailEmcon::is_silent(NodeId node) const {
   if (const auto said = silences_.find(node); said != silences_.end()) return said->second;
-  return std::any_of(config_.stations.begin(), config_.stations.end(),
+  const auto& stations = links_.config.stations;
+  return std::any_of(stations.begin(), stations.end(),
                      [node](const auto& one) { return one.node == node && one.silent; });
 }
 
-void MailService::on_silence_changed() {
-  const bool silent = silence_.silent();
-  LogLine(log_, LogLevel::warning, silent ? "emcon_begins" : "emcon_ends")
-      .kv("by", silence_.reason());
-  carrier_.on_silence(silent);
-  p_mul_.on_own_silence(now(), silent, silence_.listened());
-  mail_.on_own_silence(now(), silent);
+void MailEmcon::on_changed() {
+  const bool silent = own_.silent();
+  LogLine(links_.log, LogLevel::warning, silent ? "emcon_begins" : "emcon_ends")
+      .kv("by", own_.reason());
+  links_.carrier.on_silence(silent);
+  links_.p_mul.on_own_silence(links_.now(), silent, own_.listened());
+  links_.mail.on_own_silence(links_.now(), silent);
+}
+
+void MailEmcon::on_bound() {
+  if (own_.on_bound()) wait_for_word();
+}
+
+void MailEmcon::on_availability(sis::NodeStatus status) {
+  if (own_.on_availability(status)) on_changed();
 }
 
 // A node that we have bound to anew says that it is silent; that it is not, it may leave unsaid.
-void MailService::wait_for_word() {
+void MailEmcon::wait_for_word() {
   word_timer_.expires_after(kWordOfNode);
   word_timer_.async_wait([this](boost::system::error_code error) {
     if (error) return;
-    if (silence_.on_no_word()) on_silence_changed();
-    drain();
+    if (own_.on_no_word()) on_changed();
+    links_.drain();
   });
 }
 
-// Silence begins before it is kept, and ends after. What the node has queued of ours it drops when
-// its client leaves, but not what it has begun to prepare for transmission; the client binds again,
-// to listen.
-std::string MailService::emcon(const std::string& word) {
+// The node drops what it has queued of ours when its client leaves, but not what it has begun to
+// prepare for transmission. Returns for how long the node may still transmit.
+Duration MailEmcon::begin_by_operator(bool on) {
+  const bool said_before = own_.by_operator();
+  if (own_.on_operator(on)) on_changed();
+  if (!on || said_before) return {};
+  const Instant at = links_.now();
+  const Duration node_has = links_.carrier.clear_at(at) - at;
+  return links_.bind_again() ? node_has : Duration{};
+}
+
+// Silence begins before it is kept, and ends after.
+std::string MailEmcon::set_own(const std::string& word) {
   if (word == "show") {
-    return std::string(silence_.silent() ? "on" : "off") + " " + std::string(silence_.reason()) +
-           "\n";
+    return std::string(own_.silent() ? "on" : "off") + " " + std::string(own_.reason()) + "\n";
   }
   if (word != "on" && word != "off") return "error: emcon is on, off or show\n";
   const bool on = word == "on";
-  Duration node_has{};
-  const auto say = [&] {
-    const bool said_before = silence_.by_operator();
-    if (silence_.on_operator(on)) on_silence_changed();
-    if (!on || said_before || !client_) return;
-    const Instant at = now();
-    node_has = carrier_.clear_at(at) - at;
-    requests_.clear();
-    to_carrier(gateways::SisLost{});
-    silence_.on_lost();
-    make_client();
-    if (serving_) client_->start();
-  };
-  if (on) say();
-  const auto kept = operator_store_->set_silence(kOurselves, on);
+  const Duration node_has = on ? begin_by_operator(true) : Duration{};
+  const auto kept = store_->set_silence(kOurselves, on);
   if (!kept && on) return "error: on until a restart only: " + to_string(kept.error()) + "\n";
   if (!kept) return "error: " + to_string(kept.error()) + "\n";
-  if (!on) say();
-  asio::post(io_, [this] { drain(); });
-  if (silence_.silent() && !on) return "ok, but the node is in EMCON or cannot send\n";
+  if (!on) begin_by_operator(false);
+  asio::post(io_, links_.drain);
+  if (own_.silent() && !on) return "ok, but the node is in EMCON or cannot send\n";
   if (node_has > Duration{}) {
     const auto most = std::chrono::ceil<seconds>(node_has).count();
     return "ok, but the node may still transmit for " + std::to_string(most) + " s\n";
@@ -96,30 +109,30 @@ std::string MailService::emcon(const std::string& word) {
   return "ok\n";
 }
 
-std::string MailService::silence_station(NodeId node, const std::string& word) {
-  const bool known = std::any_of(config_.stations.begin(), config_.stations.end(),
-                                 [node](const auto& one) { return one.node == node; });
-  if (!known) return "error: no such station\n";
+std::string MailEmcon::set_station(NodeId node, const std::string& word) {
+  if (!is_configured(links_.config, node)) return "error: no such station\n";
   if (word != "silent" && word != "answering") return "error: a station is silent or answering\n";
   const bool silent = word == "silent";
-  if (const auto kept = operator_store_->set_silence(node, silent); !kept) {
+  if (const auto kept = store_->set_silence(node, silent); !kept) {
     return "error: " + to_string(kept.error()) + "\n";
   }
-  LogLine(log_, LogLevel::info, "station_changed").kv("station", name_of(node)).kv("to", word);
+  LogLine(links_.log, LogLevel::info, "station_changed")
+      .kv("station", station_name(links_.config, node))
+      .kv("to", word);
   silences_[node] = silent;
-  mail_.on_silence_of(node, silent);
-  p_mul_.on_silence_of(now(), node, silent);
-  if (!silent) mail_.on_answering(now(), node);
-  asio::post(io_, [this] { drain(); });
+  links_.mail.on_silence_of(node, silent);
+  links_.p_mul.on_silence_of(links_.now(), node, silent);
+  if (!silent) links_.mail.on_answering(links_.now(), node);
+  asio::post(io_, links_.drain);
   return "ok\n";
 }
 
-// A station has acknowledged something: it is in EMCON no longer (PM-038).
-void MailService::set_silence_of(NodeId node, bool silent) {
-  silences_[node] = silent;
-  mail_.on_silence_of(node, silent);
-  if (const auto kept = operator_store_->set_silence(node, silent); !kept) {
-    LogLine(log_, LogLevel::warning, "station_not_kept").kv("reason", to_string(kept.error()));
+void MailEmcon::on_left_silence(NodeId node) {
+  silences_[node] = false;
+  links_.mail.on_silence_of(node, false);
+  if (const auto kept = store_->set_silence(node, false); !kept) {
+    LogLine(links_.log, LogLevel::warning, "station_not_kept")
+        .kv("reason", to_string(kept.error()));
   }
 }
 

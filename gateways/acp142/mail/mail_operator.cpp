@@ -1,13 +1,13 @@
-// What an operator asks of the running mail gateway, and what he gets to read.
+#include "gateways/acp142/mail/mail_operator.h"
+
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <charconv>
 #include <map>
 #include <set>
-#include <sstream>
 #include <utility>
 
-#include "gateways/acp142/mail/mail_service.h"
+#include "gateways/acp142/mail/mail_setup.h"
 #include "s5066d/base/duration_text.h"
 #include "s5066d/posix/socket.h"
 
@@ -38,11 +38,11 @@ std::string printable(std::string_view text) {
 }  // namespace
 
 // PM-131
-std::string MailService::air_counters() const {
-  const auto& core = p_mul_.stats();
-  const auto& sent = p_mul_.sender().stats();
-  const auto& got = p_mul_.receiver().stats();
-  const auto& groups = p_mul_.groups().stats();
+std::string MailOperator::air_counters() const {
+  const auto& core = links_.p_mul.stats();
+  const auto& sent = links_.p_mul.sender().stats();
+  const auto& got = links_.p_mul.receiver().stats();
+  const auto& groups = links_.p_mul.groups().stats();
   const std::pair<const char*, std::uint64_t> counters[] = {
       {"pdus_received", core.pdus},
       {"bad_checksum", core.bad_checksum},
@@ -90,53 +90,55 @@ std::string MailService::air_counters() const {
 }
 
 // Empty where the stations hear all groups that they are sent to by.
-std::string MailService::unheard_groups(const std::vector<NodeId>& stations) const {
+std::string MailOperator::unheard_groups(const std::vector<NodeId>& stations) const {
   std::string text;
-  for (const auto& [group, node] : p_mul_.sender().unheard(now())) {
+  for (const auto& [group, node] : links_.p_mul.sender().unheard(links_.now())) {
     if (std::find(stations.begin(), stations.end(), node) == stations.end()) continue;
-    text += (text.empty() ? "" : "; ") + name_of(node) + " does not hear group " + name_of(group);
+    text += (text.empty() ? "" : "; ") + station_name(links_.config, node) +
+            " does not hear group " + group_name(links_.config, group);
   }
   return text;
 }
 
 // The spool has it before "ok" is said; what is under way follows.
-std::string MailService::change(OperatorVerb verb, const std::string& word, MailId id) {
-  const MailCore::InHand in_hand = mail_.in_hand(id);
+std::string MailOperator::change(OperatorVerb verb, const std::string& word, MailId id) {
+  const MailCore::InHand in_hand = links_.mail.in_hand(id);
   if (in_hand == MailCore::InHand::ending) return "error: its attempt is just ending, ask again\n";
   const bool under_way = in_hand == MailCore::InHand::under_way;
-  const bool reserve = operator_store_->has_reserve();
-  const auto done = operator_store_->change(verb, id, utc_now(), under_way);
-  if (reserve && !operator_store_->has_reserve()) {
-    LogLine(log_, LogLevel::error, "spool_disk_full").kv("by", word);
+  const bool reserve = links_.store.has_reserve();
+  const auto done = links_.store.change(verb, id, utc_now(), under_way);
+  if (reserve && !links_.store.has_reserve()) {
+    LogLine(links_.log, LogLevel::error, "spool_disk_full").kv("by", word);
   }
   if (!done) return "error: " + to_string(done.error()) + "\n";
-  LogLine(log_, LogLevel::info, "mail_changed").kv("by", word).kv("mail", id.value);
-  mail_.on_operator(now(), id, verb);
+  LogLine(links_.log, LogLevel::info, "mail_changed").kv("by", word).kv("mail", id.value);
+  links_.mail.on_operator(links_.now(), id, verb);
   if (verb == OperatorVerb::requeue) {
     // The operator wants it tried now, so its stations are not left alone any longer.
-    const auto item = operator_store_->find(id);
+    const auto item = links_.store.find(id);
     if (item && *item) {
-      for (const MailTarget& target : (*item)->targets) mail_.on_answering(now(), target.station);
+      for (const MailTarget& target : (*item)->targets)
+        links_.mail.on_answering(links_.now(), target.station);
     }
   }
-  mail_.on_spool_changed(now());
-  asio::post(io_, [this] { drain(); });
+  links_.mail.on_spool_changed(links_.now());
+  asio::post(links_.io, links_.drain);
   return "ok\n";
 }
 
 /// Returns what a message waits for; empty for one that is over.
-std::string MailService::waits_for(const MailItem& mail) const {
+std::string MailOperator::waits_for(const MailItem& mail) const {
   if (mail.state == SpoolState::held) return "waits for the operator, who holds it";
   if (mail.state == SpoolState::corrupt) return "waits for the operator: it cannot be read";
   if (gateways::is_final(mail.state)) return {};
   const bool air = mail.road == Road::air;
-  if (air && silence_.silent()) return "waits for the end of EMCON";
+  if (air && links_.emcon.own().silent()) return "waits for the end of EMCON";
   std::string stations;
   bool silent = air;
   for (const MailTarget& target : mail.targets) {
     if (!is_open(target) || target.station.value == 0) continue;
-    silent = silent && is_silent(target.station);
-    const std::string name = name_of(target.station);
+    silent = silent && links_.emcon.is_silent(target.station);
+    const std::string name = station_name(links_.config, target.station);
     if ((" " + stations + ",").find(" " + name + ",") != std::string::npos) continue;
     stations += (stations.empty() ? "" : ", ") + name;
   }
@@ -151,7 +153,7 @@ std::string MailService::waits_for(const MailItem& mail) const {
 }
 
 // "queue all=1 state=deferred station=NUMBER from=ADDRESS", each word where it is wanted.
-std::string MailService::queue(std::istringstream& words) {
+std::string MailOperator::queue(std::istringstream& words) {
   MailFilter filter;
   for (std::string word; words >> word;) {
     const std::size_t equals = std::min(word.find('='), word.size());
@@ -173,7 +175,7 @@ std::string MailService::queue(std::istringstream& words) {
       return "error: queue knows all, state, station and from\n";
     }
   }
-  const auto items = operator_store_->list(filter, kRowsListed + 1);
+  const auto items = links_.store.list(filter, kRowsListed + 1);
   if (!items) return "error: " + to_string(items.error()) + "\n";
   if (items->empty()) return none_listed(filter);
   std::ostringstream text;
@@ -184,7 +186,7 @@ std::string MailService::queue(std::istringstream& words) {
       break;
     }
     const std::string waits = waits_for(item);
-    const std::string unheard = printable(unheard_groups(mail_.waits_for(item.id)));
+    const std::string unheard = printable(unheard_groups(links_.mail.waits_for(item.id)));
     text << item.id.value << "\t" << gateways::to_string(item.state) << "\t" << to_string(item.road)
          << "\t" << unsigned{item.priority} << "\t" << item.size << "\t" << item.attempts << "\t<"
          << printable(item.from.address) << ">\t" << printable(item.label) << "\t" << waits
@@ -194,16 +196,16 @@ std::string MailService::queue(std::istringstream& words) {
   return text.str();
 }
 
-std::string MailService::none_listed(const MailFilter& filter) {
+std::string MailOperator::none_listed(const MailFilter& filter) {
   const bool filtered = filter.state || filter.station || !filter.from.empty();
   if (filtered) return "no message fits\n";
-  const auto any = operator_store_->list(1);
+  const auto any = links_.store.list(1);
   if (filter.finished || (any && any->empty())) return "the spool is empty\n";
   return "nothing waits; `queue --all` lists what is over\n";
 }
 
-std::string MailService::show(MailId id) {
-  const auto item = operator_store_->find(id);
+std::string MailOperator::show(MailId id) {
+  const auto item = links_.store.find(id);
   if (!item) return "error: " + to_string(item.error()) + "\n";
   if (!item->has_value()) return "error: no such message\n";
   const MailItem& mail = **item;
@@ -211,10 +213,10 @@ std::string MailService::show(MailId id) {
   text << "mail " << mail.id.value << "\nstate " << gateways::to_string(mail.state) << "\nroad "
        << to_string(mail.road) << "\npriority " << unsigned{mail.priority} << "\noctets "
        << mail.size << "\nattempts " << mail.attempts << "\naccepted " << mail_date(mail.created);
-  const auto course = operator_store_->course(id);
+  const auto course = links_.store.course(id);
   if (course && !course->came.empty()) text << " by SMTP from " << printable(course->came);
   if (course && course->heard.message_id != 0) {
-    text << " by air from " << name_of(course->heard.source) << ", msid "
+    text << " by air from " << station_name(links_.config, course->heard.source) << ", msid "
          << course->heard.message_id;
   }
   text << "\nexpires " << mail_date(mail.expiry) << "\nnext_try " << mail_date(mail.next_try)
@@ -230,15 +232,16 @@ std::string MailService::show(MailId id) {
       break;
     }
     text << "to <" << printable(target.recipient.address) << "> "
-         << (target.station.value != 0 ? name_of(target.station) : "mail-server") << " "
-         << gateways::to_string(target.state) << " " << printable(target.reason) << "\n";
+         << (target.station.value != 0 ? station_name(links_.config, target.station)
+                                       : "mail-server")
+         << " " << gateways::to_string(target.state) << " " << printable(target.reason) << "\n";
   }
   return text.str();
 }
 
 // All that was made of one message, and the reports on it, oldest first; of an address or a
 // Message-ID the youngest messages.
-std::string MailService::trace(const std::string& word) {
+std::string MailOperator::trace(const std::string& word) {
   if (word.empty()) return "error: trace needs a number, a Message-ID or an address\n";
   std::vector<MailId> found;
   std::int64_t number = 0;
@@ -246,13 +249,13 @@ std::string MailService::trace(const std::string& word) {
   if (bad == std::errc() && end == word.data() + word.size()) {
     found.push_back({number});
   } else {
-    auto ids = operator_store_->trace(word, kMessagesTraced);
+    auto ids = links_.store.trace(word, kMessagesTraced);
     if (!ids) return "error: " + to_string(ids.error()) + "\n";
     found = std::move(ids).value();
   }
   std::set<MailId> all;
   for (const MailId id : found) {
-    const auto ids = operator_store_->relatives(id);
+    const auto ids = links_.store.relatives(id);
     if (!ids) return "error: " + to_string(ids.error()) + "\n";
     all.insert(ids->begin(), ids->end());
   }
@@ -265,14 +268,14 @@ std::string MailService::trace(const std::string& word) {
   return text.empty() ? "error: no such message in the spool\n" : text;
 }
 
-std::string MailService::stations() {
-  const auto rows = operator_store_->stations();
+std::string MailOperator::stations() {
+  const auto rows = links_.store.stations();
   if (!rows) return "error: " + to_string(rows.error()) + "\n";
-  const auto waiting = operator_store_->waiting();
+  const auto waiting = links_.store.waiting();
   if (!waiting) return "error: " + to_string(waiting.error()) + "\n";
-  if (config_.stations.empty()) return "no stations are configured\n";
+  if (links_.config.stations.empty()) return "no stations are configured\n";
   std::ostringstream text;
-  for (const auto& station : config_.stations) {
+  for (const auto& station : links_.config.stations) {
     StationRow known;
     for (const StationRow& row : *rows) {
       if (row.station == station.node) known = row;
@@ -282,8 +285,8 @@ std::string MailService::stations() {
     text << station.name << "\t" << to_string(station.address) << "\t"
          << (dead ? "dead until " + mail_date(known.dead_until) : std::string("ok")) << "\t"
          << known.failures << "\t" << known.sequence << "\t" << printable(known.reason) << "\t"
-         << (is_silent(station.node) ? "silent" : "answering");
-    const UtcSeconds heard = mail_.heard(station.node);
+         << (links_.emcon.is_silent(station.node) ? "silent" : "answering");
+    const UtcSeconds heard = links_.mail.heard(station.node);
     text << "\theard " << (heard.value == 0 ? "never" : mail_date(heard));
     const auto open = waiting->find(station.node);
     const WaitingMail mails = open == waiting->end() ? WaitingMail{} : open->second;
@@ -296,71 +299,98 @@ std::string MailService::stations() {
   return text.str();
 }
 
-std::string MailService::status() {
+std::string MailOperator::status() {
   std::ostringstream text;
-  const auto& mail = mail_.stats();
-  const auto& smtp = listener_->stats();
-  text << "bound="
-       << (udp_               ? "udp"
-           : carrier_.bound() ? "yes"
-                              : "no")
-       << " emcon=" << silence_.reason() << " smtp_port=" << listener_->port()
-       << " active=" << mail_.active() << " accepted=" << mail.accepted
-       << " delivered=" << mail.delivered << " failed=" << mail.failed
-       << " expired=" << mail.expired << " received=" << mail.received
+  const auto& mail = links_.mail.stats();
+  const auto& smtp = links_.listener.stats();
+  text << "bound=" << links_.bound() << " emcon=" << links_.emcon.own().reason()
+       << " smtp_port=" << links_.listener.port() << " active=" << links_.mail.active()
+       << " accepted=" << mail.accepted << " delivered=" << mail.delivered
+       << " failed=" << mail.failed << " expired=" << mail.expired << " received=" << mail.received
        << " received_again=" << mail.received_again << " reports=" << mail.reports
        << " unreadable=" << mail.unreadable << " store_errors=" << mail.store_errors
        << " parked=" << mail.parked << " passed_over=" << mail.passed_over
-       << " spool_index=" << (operator_store_->missing_index().empty() ? "yes" : "no")
-       << " spool_reserve=" << (operator_store_->has_reserve() ? "yes" : "no")
+       << " spool_index=" << (links_.store.missing_index().empty() ? "yes" : "no")
+       << " spool_reserve=" << (links_.store.has_reserve() ? "yes" : "no")
        << " indexes_mended=" << mail.indexes_mended << " tables_left_out=" << mail.tables_left_out
        << " smtp_messages=" << smtp.messages << " smtp_bare_line_ends=" << smtp.bare_line_ends
        << " smtp_timeouts=" << smtp.timeouts << " smtp_no_room=" << smtp.no_room
        << " smtp_precedences_lowered=" << smtp.precedences_lowered
        << " smtp_recipients_refused=" << smtp.recipients_refused << " smtp_tls=" << smtp.tls
        << " smtp_tls_failed=" << smtp.tls_failed
-       << " smtp_connections_refused=" << listener_->refused() << "\n"
+       << " smtp_connections_refused=" << links_.listener.refused() << "\n"
        << air_counters() << "\n";
   const auto apart = [&](NodeId node, std::chrono::seconds ours_ahead, Instant seen_at) {
-    text << "clock_apart station=" << name_of(node) << " at_least=\"" << duration_text(ours_ahead)
-         << "\" ours=" << (ours_ahead.count() > 0 ? "ahead" : "behind")
-         << " seen_s=" << static_cast<std::int64_t>(to_seconds(now() - seen_at)) << "\n";
+    text << "clock_apart station=" << station_name(links_.config, node) << " at_least=\""
+         << duration_text(ours_ahead) << "\" ours=" << (ours_ahead.count() > 0 ? "ahead" : "behind")
+         << " seen_s=" << static_cast<std::int64_t>(to_seconds(links_.now() - seen_at)) << "\n";
   };
-  for (const auto& [node, clock] : p_mul_.receiver().clocks_apart()) {
+  for (const auto& [node, clock] : links_.p_mul.receiver().clocks_apart()) {
     apart(node, clock.at_least, clock.seen_at);
   }
-  for (const auto& [node, clock] : mail_.clocks_apart()) apart(node, -clock.ahead, clock.seen_at);
+  for (const auto& [node, clock] : links_.mail.clocks_apart())
+    apart(node, -clock.ahead, clock.seen_at);
   return text.str();
 }
 
-std::string MailService::answer(std::string_view request) {
+std::string MailOperator::set_station(std::istringstream& words) {
+  std::uint32_t number = 0;
+  std::string word;
+  words >> number;
+  words.clear();  // of the number that was none
+  words >> word;
+  return links_.emcon.set_station({number}, word);
+}
+
+std::string MailOperator::set_emcon(std::istringstream& words) {
+  std::string word;
+  words >> word;
+  return links_.emcon.set_own(word);
+}
+
+std::string MailOperator::change_one(const std::string& verb, std::istringstream& words) {
+  static const std::map<std::string, OperatorVerb> kVerbs = {{"hold", OperatorVerb::hold},
+                                                             {"release", OperatorVerb::release},
+                                                             {"requeue", OperatorVerb::requeue},
+                                                             {"delete", OperatorVerb::remove}};
+  std::int64_t number = 0;
+  words >> number;
+  return change(kVerbs.at(verb), verb, {number});
+}
+
+std::string MailOperator::answer(std::string_view request) {
+  using Command = std::string (*)(MailOperator&, const std::string&, std::istringstream&);
+  constexpr Command kChange = [](MailOperator& self, const std::string& verb,
+                                 std::istringstream& words) {
+    return self.change_one(verb, words);
+  };
+  static const std::map<std::string, Command> kCommands = {
+      {"queue", [](auto& self, const auto&, auto& words) { return self.queue(words); }},
+      {"stations", [](auto& self, const auto&, auto&) { return self.stations(); }},
+      {"status", [](auto& self, const auto&, auto&) { return self.status(); }},
+      {"trace",
+       [](auto& self, const auto&, auto& words) {
+         std::string word;
+         std::getline(words >> std::ws, word);
+         return self.trace(word);
+       }},
+      {"show",
+       [](auto& self, const auto&, auto& words) {
+         std::int64_t number = 0;
+         words >> number;
+         return self.show({number});
+       }},
+      {"emcon", [](auto& self, const auto&, auto& words) { return self.set_emcon(words); }},
+      {"station", [](auto& self, const auto&, auto& words) { return self.set_station(words); }},
+      {"hold", kChange},
+      {"release", kChange},
+      {"requeue", kChange},
+      {"delete", kChange}};
   std::istringstream words{std::string(request)};
   std::string verb;
   words >> verb;
-  if (verb == "queue") return queue(words);
-  if (verb == "stations") return stations();
-  if (verb == "status") return status();
-  if (verb == "trace") {
-    std::string word;
-    std::getline(words >> std::ws, word);
-    return trace(word);
-  }
-  std::int64_t number = 0;
-  words >> number;
-  if (verb == "emcon" || verb == "station") {
-    std::string word;
-    words.clear();  // of the number that was none
-    words >> word;
-    return verb == "emcon" ? emcon(word)
-                           : silence_station({static_cast<std::uint32_t>(number)}, word);
-  }
-  if (verb == "show") return show({number});
-  const std::map<std::string, OperatorVerb> verbs = {{"hold", OperatorVerb::hold},
-                                                     {"release", OperatorVerb::release},
-                                                     {"requeue", OperatorVerb::requeue},
-                                                     {"delete", OperatorVerb::remove}};
-  if (const auto found = verbs.find(verb); found != verbs.end()) {
-    return change(found->second, verb, {number});
+  if (const auto found = kCommands.find(verb); found != kCommands.end()) {
+    return found->second(*this, verb, words);
   }
   return "error: known are queue, trace, show, hold, release, requeue, delete, stations, station, "
          "emcon and status\n";

@@ -118,7 +118,15 @@ MailService::MailService(const MailConfig& config, AddressTable table, std::uint
       mail_(mail_config(config_), table_),
       p_mul_(p_mul_config(config_), rng_),
       carrier_(carrier_config(config_)),
-      steps_("MailService::drain ends", kStepsMax) {}
+      steps_("MailService::drain ends", kStepsMax),
+      emcon_(io_, {.config = config_,
+                   .log = log_,
+                   .mail = mail_,
+                   .p_mul = p_mul_,
+                   .carrier = carrier_,
+                   .now = [this] { return now(); },
+                   .drain = [this] { drain(); },
+                   .bind_again = [this] { return bind_again(); }}) {}
 
 MailService::~MailService() = default;
 
@@ -130,6 +138,7 @@ Result<void> MailService::run() {
   watch_->turn_with(watch_timer_);
   if (serving_) watch_->ready();
   io_.run();
+  operator_.reset();
   listener_.reset();
   client_.reset();
   udp_.reset();
@@ -151,7 +160,7 @@ Result<void> MailService::start() {
   auto for_operators = SqliteMailStore::open(store_config(config_));
   if (!for_operators) return for_operators.error();
   operator_store_.emplace(std::move(for_operators).value());
-  if (auto loaded = load_silences(); !loaded) return loaded.error();
+  if (auto loaded = emcon_.load(*operator_store_); !loaded) return loaded.error();
   store_ = std::make_unique<gateways::StoreThread<SqliteMailStore>>(
       std::move(store).value(), kStoreRequestsMax, [this](std::vector<MailResult> results) {
         asio::post(io_, [this, results = std::move(results)] {
@@ -162,13 +171,24 @@ Result<void> MailService::start() {
       });
   control_ = std::make_unique<gateways::ControlSocket>(
       io_, control_socket_path(config_),
-      [this](std::string_view request) { return answer(request); });
+      [this](std::string_view request) { return operator_->answer(request); });
   if (auto opened = control_->open(); !opened) return opened;
   listener_ = std::make_unique<SmtpListener>(
       io_, config_, table_, [this] { return now(); },
       [this](SessionId session, SmtpServerCore::Commit commit) {
         on_commit(session, std::move(commit));
       });
+  operator_.emplace(MailOperator::Links{.io = io_,
+                                        .config = config_,
+                                        .log = log_,
+                                        .mail = mail_,
+                                        .p_mul = p_mul_,
+                                        .emcon = emcon_,
+                                        .store = *operator_store_,
+                                        .listener = *listener_,
+                                        .now = [this] { return now(); },
+                                        .drain = [this] { drain(); },
+                                        .bound = [this] { return bound(); }});
   if (auto opened = listener_->open(); !opened) return opened;
   if (auto opened = open_carrier(); !opened) return opened;
   for (const int number : posix::ending_signals()) signals_.add(number);
@@ -190,6 +210,21 @@ Result<void> MailService::start() {
 void MailService::make_client() {
   client_ = std::make_unique<sis::Client>(io_, client_config(config_), rng_(),
                                           [this](const sis::Event& event) { on_sis(event); });
+}
+
+bool MailService::bind_again() {
+  if (!client_) return false;
+  requests_.clear();
+  to_carrier(gateways::SisLost{});
+  emcon_.on_lost();
+  make_client();
+  if (serving_) client_->start();
+  return true;
+}
+
+std::string MailService::bound() const {
+  if (udp_) return "udp";
+  return carrier_.bound() ? "yes" : "no";
 }
 
 Result<void> MailService::open_carrier() {
@@ -273,17 +308,17 @@ void MailService::on_sis(const sis::Event& event) {
   if (const auto* bound = std::get_if<in::Bound>(&event)) {
     LogLine(log_, LogLevel::info, "sis").kv("event", sis::to_string(event));
     to_carrier(gateways::SisBound{bound->mtu});
-    if (silence_.on_bound()) wait_for_word();
+    emcon_.on_bound();
   } else if (std::holds_alternative<in::Lost>(event) ||
              std::holds_alternative<in::Unbound>(event) ||
              std::holds_alternative<in::BindRejected>(event)) {
     LogLine(log_, LogLevel::warning, "sis").kv("event", sis::to_string(event));
     requests_.clear();
     to_carrier(gateways::SisLost{});
-    silence_.on_lost();
+    emcon_.on_lost();
   } else if (const auto* state = std::get_if<in::Availability>(&event)) {
     LogLine(log_, LogLevel::info, "sis").kv("event", sis::to_string(event));
-    if (silence_.on_availability(state->status)) on_silence_changed();
+    emcon_.on_availability(state->status);
   } else if (std::holds_alternative<in::FlowOff>(event)) {
     to_carrier(gateways::SisFlow{false});
   } else if (std::holds_alternative<in::FlowOn>(event)) {
@@ -380,7 +415,7 @@ void MailService::drain_air() {
         mail_.on_unanswered(*unanswered);
       } else {
         const MessageNews& news = std::get<MessageNews>(*event);
-        if (news.kind == MessageNews::Kind::left_silence) set_silence_of(news.node, false);
+        if (news.kind == MessageNews::Kind::left_silence) emcon_.on_left_silence(news.node);
         log_air(news);
       }
     }
@@ -482,7 +517,8 @@ void MailService::carry_out(const MailNews& news) {
   LogLine line(log_, level_of(news.kind), to_string(news.kind));
   if (news.mail.value != 0) line.kv("mail", news.mail.value);
   if (news.first.value != 0) line.kv("first", news.first.value);
-  if (news.station.value != 0) line.kv("station", std::string_view(name_of(news.station)));
+  if (news.station.value != 0)
+    line.kv("station", std::string_view(station_name(config_, news.station)));
   if (!news.address.empty()) line.kv("address", std::string_view(news.address));
   if (news.octets != 0) line.kv("octets", news.octets);
   if (news.name.message_id != 0) line.kv("msid", std::uint64_t{news.name.message_id});
@@ -506,9 +542,9 @@ void MailService::log_air(const MessageNews& news) {
   const bool ours = news.name.source == config_.node;
   const MailId mail = ours ? mail_.under_way_as(news.name.message_id) : MailId{};
   if (mail.value != 0) line.kv("mail", mail.value);
-  line.kv("source", std::string_view(name_of(news.name.source)))
+  line.kv("source", std::string_view(station_name(config_, news.name.source)))
       .kv("msid", std::uint64_t{news.name.message_id});
-  if (news.node.value != 0) line.kv("station", std::string_view(name_of(news.node)));
+  if (news.node.value != 0) line.kv("station", std::string_view(station_name(config_, news.node)));
   if (news.octets != 0) line.kv("octets", news.octets);
   if (clock) {
     line.kv("at_least", duration_text(news.apart))
@@ -516,22 +552,9 @@ void MailService::log_air(const MessageNews& news) {
   }
   if (!news.detail.empty()) line.kv("detail", std::string_view(news.detail));
   if (!unheard) return;
-  line.kv("group", std::string_view(name_of(news.group)))
+  line.kv("group", std::string_view(group_name(config_, news.group)))
       .kv("detail", std::string_view("the station answers by its own address only; does its s5066d "
                                      "have the group in subnet_access.groups?"));
-}
-
-std::string MailService::name_of(GroupId group) const {
-  const std::size_t number = group.value;
-  if (number == 0 || number > config_.groups.size()) return "dynamic";
-  return config_.groups[number - 1].name;
-}
-
-std::string MailService::name_of(NodeId node) const {
-  for (const auto& station : config_.stations) {
-    if (station.node == node) return station.name;
-  }
-  return dotted(node);
 }
 
 }  // namespace s5066::acp142

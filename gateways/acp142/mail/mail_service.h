@@ -9,20 +9,20 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "gateways/acp142/mail/mail_config.h"
 #include "gateways/acp142/mail/mail_core.h"
+#include "gateways/acp142/mail/mail_emcon.h"
+#include "gateways/acp142/mail/mail_operator.h"
 #include "gateways/acp142/smtp/smtp_shell.h"
 #include "gateways/acp142/sqlite_mail_store.h"
 #include "gateways/common/control_socket.h"
 #include "gateways/common/store_thread.h"
 #include "gateways/p_mul/carrier_udop_core.h"
 #include "gateways/p_mul/carrier_udp.h"
-#include "gateways/p_mul/own_silence.h"
 #include "gateways/p_mul/p_mul_core.h"
 #include "s5066d/base/log.h"
 #include "s5066d/base/rng.h"
@@ -77,26 +77,8 @@ class MailService {
   void carry_out(const MailCore::Deliver& deliver);
   void log_air(const MessageNews& news);
   void offer_store_requests();
-  std::string answer(std::string_view request);
-  std::string queue(std::istringstream& words);
-  std::string none_listed(const MailFilter& filter);
-  std::string show(MailId id);
-  std::string trace(const std::string& word);
-  std::string stations();
-  std::string status();
-  std::string waits_for(const MailItem& mail) const;
-  std::string air_counters() const;
-  std::string unheard_groups(const std::vector<NodeId>& stations) const;
-  std::string name_of(GroupId group) const;
-  std::string change(OperatorVerb verb, const std::string& word, MailId id);
-  Result<void> load_silences();
-  bool is_silent(NodeId station) const;
-  void on_silence_changed();
-  void wait_for_word();
-  std::string emcon(const std::string& word);
-  std::string silence_station(NodeId node, const std::string& word);
-  void set_silence_of(NodeId node, bool silent);
-  std::string name_of(NodeId node) const;
+  bool bind_again();
+  std::string bound() const;
 
   MailConfig config_;
   AddressTable table_;
@@ -106,7 +88,6 @@ class MailService {
   boost::asio::signal_set signals_{io_};
   boost::asio::steady_timer timer_{io_};
   boost::asio::steady_timer clock_timer_{io_};
-  boost::asio::steady_timer word_timer_{io_};
   boost::asio::steady_timer watch_timer_{io_};
   std::optional<posix::MainLoopWatch> watch_;  // while run() does
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
@@ -115,8 +96,7 @@ class MailService {
   p_mul::PMulCore p_mul_;
   p_mul::CarrierUdopCore carrier_;
   StepLimit steps_;
-  p_mul::OwnSilence silence_;
-  std::map<NodeId, bool> silences_;  // of stations, as the operator or they themselves have said
+  MailEmcon emcon_;
   bool draining_ = false;
   bool serving_ = false;
   bool stopping_ = false;
@@ -124,6 +104,7 @@ class MailService {
   std::map<sis::RequestId, gateways::SisRequestId> requests_;
   std::optional<SqliteMailStore> operator_store_;
   std::unique_ptr<SmtpListener> listener_;
+  std::optional<MailOperator> operator_;
   std::unique_ptr<gateways::ControlSocket> control_;
   std::unique_ptr<sis::Client> client_;  // one of the two
   std::unique_ptr<p_mul::CarrierUdp> udp_;

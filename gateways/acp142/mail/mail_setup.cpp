@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "gateways/acp142/mail/mail_core.h"
+#include "gateways/acp142/mail/next_hops.h"
 
 namespace s5066::acp142 {
 namespace {
@@ -177,6 +178,19 @@ p_mul::CarrierUdopCore::Config carrier_config(const MailConfig& config) {
     carrier.groups[group_id(i)] = config.groups[i].address;
   }
   return carrier;
+}
+
+std::string station_name(const MailConfig& config, NodeId node) {
+  for (const auto& station : config.stations) {
+    if (station.node == node) return station.name;
+  }
+  return dotted(node);
+}
+
+std::string group_name(const MailConfig& config, GroupId group) {
+  const std::size_t number = group.value;
+  if (number == 0 || number > config.groups.size()) return "dynamic";
+  return config.groups[number - 1].name;
 }
 
 }  // namespace s5066::acp142

@@ -1,6 +1,8 @@
 // What the parts of a mail gateway are told of its configuration.
 #pragma once
 
+#include <string>
+
 #include <vector>
 
 #include "gateways/acp142/mail/mail_config.h"
@@ -18,5 +20,10 @@ p_mul::PMulCore::Config p_mul_config(const MailConfig& config);
 p_mul::CarrierUdp::Config udp_config(const MailConfig& config);
 /// Where it is not.
 p_mul::CarrierUdopCore::Config carrier_config(const MailConfig& config);
+
+/// Returns the configured name of a station, or its number as an address.
+std::string station_name(const MailConfig& config, NodeId node);
+/// Returns the configured name of a group, or "dynamic".
+std::string group_name(const MailConfig& config, GroupId group);
 
 }  // namespace s5066::acp142

@@ -104,7 +104,7 @@ class MailServiceTest : public testing::Test {
 
   test::TemporaryFolder folder;
   Lines log;
-  test::SisServerStandIn server{kMmhsSap};
+  test::SisServerStandIn server{p_mul::kMmhsSap};
   MailConfig config;
   std::optional<MailService> service;
   std::string reply;  // the answer to the last message

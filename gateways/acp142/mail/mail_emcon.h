@@ -1,0 +1,71 @@
+// EMCON of the running mail gateway: whether this station and each other one is silent, as the
+// operator, the node and the stations themselves say. It tells P_MUL, the mail side and the
+// carrier, and keeps what the operator has said over a restart.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "gateways/acp142/mail/mail_config.h"
+#include "gateways/acp142/mail/mail_core.h"
+#include "gateways/acp142/sqlite_mail_store.h"
+#include "gateways/p_mul/carrier_udop_core.h"
+#include "gateways/p_mul/own_silence.h"
+#include "gateways/p_mul/p_mul_core.h"
+#include "s5066d/base/log.h"
+#include "s5066d/base/result.h"
+#include "s5066d/base/time.h"
+
+namespace s5066::acp142 {
+
+class MailEmcon {
+ public:
+  /// All of these outlive it.
+  struct Links {
+    const MailConfig& config;
+    LogSink& log;
+    MailCore& mail;
+    p_mul::PMulCore& p_mul;
+    p_mul::CarrierUdopCore& carrier;
+    std::function<Instant()> now;
+    std::function<void()> drain;
+    /// Leaves the node and binds again, so that the node drops what it has queued of ours. False if
+    /// there is no node.
+    std::function<bool()> bind_again;
+  };
+
+  MailEmcon(boost::asio::io_context& io, Links links);
+
+  /// Call before any socket is open.
+  Result<void> load(SqliteMailStore& store);
+
+  void on_bound();
+  void on_lost() { own_.on_lost(); }
+  void on_availability(sis::NodeStatus status);
+  /// Call when a station has acknowledged something: it is in EMCON no longer (PM-038).
+  void on_left_silence(NodeId node);
+
+  // Commands of an operator; each returns the answer.
+  std::string set_own(const std::string& word);
+  std::string set_station(NodeId node, const std::string& word);
+
+  bool is_silent(NodeId station) const;
+  const p_mul::OwnSilence& own() const { return own_; }
+
+ private:
+  void on_changed();
+  void wait_for_word();
+  Duration begin_by_operator(bool on);
+
+  boost::asio::io_context& io_;
+  Links links_;
+  boost::asio::steady_timer word_timer_;
+  SqliteMailStore* store_ = nullptr;
+  p_mul::OwnSilence own_;
+  std::map<NodeId, bool> silences_;  // of stations, as the operator or they themselves have said
+};
+
+}  // namespace s5066::acp142

@@ -1,0 +1,45 @@
+// Passes mail from the air on to stations behind this one (RFC 8494 3.3), and reports what cannot
+// go on.
+#pragma once
+
+#include <vector>
+
+#include "gateways/acp142/mail/address_table.h"
+#include "gateways/acp142/mail/mail_core_config.h"
+#include "gateways/acp142/mail/mail_news.h"
+#include "gateways/acp142/mail/mail_reporter.h"
+#include "gateways/acp142/mail/mail_router.h"
+#include "gateways/common/utc_reference.h"
+#include "s5066d/base/time.h"
+
+namespace s5066::acp142 {
+
+class MailRelay {
+ public:
+  /// All of these outlive the relay.
+  MailRelay(const MailCoreConfig& config, const AddressTable& table,
+            const gateways::UtcReference& utc, MailRouter& router, MailReporter& reporter)
+      : config_(config), table_(table), utc_(utc), router_(router), reporter_(reporter) {}
+
+  /// Leaves in `mail` the recipients that our mail server gets. Returns what goes on to other
+  /// stations, and reports; `told` gets the lines for the log.
+  std::vector<NewMail> relay(Instant now, const Received& received, Mail& mail,
+                             std::vector<MailNews>& told);
+
+ private:
+  /// Which recipients of what came over the air are ours to deliver or to pass on.
+  struct Duties {
+    std::vector<bool> ours;
+    bool certain = false;  // the sender has said so, and reports nothing of these itself
+  };
+  Duties duties(const Received& received, Mail& mail) const;
+  bool for_others(const Received& received) const;
+
+  const MailCoreConfig& config_;
+  const AddressTable& table_;
+  const gateways::UtcReference& utc_;
+  MailRouter& router_;
+  MailReporter& reporter_;
+};
+
+}  // namespace s5066::acp142
