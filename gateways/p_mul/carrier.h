@@ -1,5 +1,5 @@
-// What the P_MUL core hands to a bearer and gets from it. A bearer takes one PDU at a time, when it
-// is ready for one, so that priorities hold up to the last moment; it keeps order.
+// The values that pass between the P_MUL core and a bearer. A bearer takes one PDU at a time, when
+// it is ready for one, so that priorities hold up to the last moment; it keeps order.
 #pragma once
 
 #include <cstdint>

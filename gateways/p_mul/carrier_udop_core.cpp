@@ -199,7 +199,7 @@ void CarrierUdopCore::on(Instant now, const gateways::SisBound& event) {
   mtu_ = event.mtu;
 }
 
-// What was with the node is gone; the rounds of P_MUL bring it again.
+// PDUs that were with the node are gone; the rounds of P_MUL bring them again.
 void CarrierUdopCore::on(Instant now, const gateways::SisLost&) {
   bound_ = flow_on_ = false;
   arq_.clear();

@@ -32,7 +32,7 @@ class CarrierUdp {
   static Result<std::unique_ptr<CarrierUdp>> open(boost::asio::io_context& io, const Config& config,
                                                   OnDatagram on_datagram);
 
-  /// Of a group for one message: its data come to us, or no longer.
+  /// Joins or leaves the group of one message, whose data then come to us, or no longer.
   Result<void> request_membership(std::uint32_t group, bool joined);
   /// Sends what the core has; to be called after request_send.
   void flush();

@@ -81,7 +81,7 @@ std::map<std::size_t, Bytes> recover(std::size_t blocks,
   if (missing.empty()) return {};
   const std::size_t octets = rows.begin()->second.size();
 
-  // What each row says about the missing columns alone: the others are taken out of it.
+  // Each row now speaks of the missing columns alone, because the others are taken out of it.
   std::vector<Bytes> inputs;
   for (const auto& [column, block] : columns) inputs.push_back(padded(block, octets));
   std::vector<std::uint8_t> square, known;

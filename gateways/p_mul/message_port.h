@@ -1,4 +1,4 @@
-// What the mail side and the P_MUL core of the messaging gateway say to each other: values only.
+// The values that pass between the mail side and the P_MUL core of the messaging gateway.
 //
 // The mail side owns everything that must survive a crash, in its spool:
 //   - a message's number and the running numbers of its destinations, taken from counters that are
@@ -95,7 +95,7 @@ enum class Outcome : std::uint8_t {
   failed,     // see the reason
 };
 
-/// The last word on one destination of a submission.
+/// The final result for one destination of a submission.
 struct DestinationEnded {
   MessageKey key;
   NodeId node;

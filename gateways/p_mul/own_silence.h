@@ -36,7 +36,7 @@ class OwnSilence {
     bound_ = true;
     return old_word_;
   }
-  /// Who binds anew is told again, unless all is well.
+  /// A client that binds anew is told again, unless all is well.
   bool on_no_word() { return bound_ && std::exchange(old_word_, false) && change(by_node_, false); }
 
   /// Others could be heard during this silence, or the last, and were not answered.

@@ -103,7 +103,7 @@ void PMulCore::on(Instant now, const GroupPdu& pdu) {
   if (believed(pdu.name.source)) groups_.on_group_pdu(now, pdu);
 }
 
-// What the three halves have to tell one another.
+// Passes on what sender, receiver and groups have to tell one another.
 void PMulCore::join_up(Instant now) {
   while (auto wish = sender_.poll_group_wish()) {
     if (wish->destinations.empty()) {

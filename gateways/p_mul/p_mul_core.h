@@ -27,7 +27,7 @@ class PMulCore {
   struct Config {
     PMulSender::Config sender;
     PMulReceiver::Config receiver;  // of the same node
-    // Of the bearer, and of the same node as far as the pool is not empty.
+    // Settings of the bearer, and of the same node as far as the pool is not empty.
     PMulGroups::Config groups{};
     DecodeOptions decode{};
     std::vector<NodeId> sources{};  // who may send to us and be believed; empty: anybody
@@ -49,7 +49,7 @@ class PMulCore {
     if (utc_.set(now, utc).count() != 0) receiver_.on_clock_set();
   }
   void on_start(Instant now) { sender_.on_start(now); }
-  /// From the spool, after the first on_clock.
+  /// Call for each message that the spool knows, after the first on_clock.
   void on_known(Instant now, const MessageName& name, UtcSeconds expiry) {
     receiver_.on_known(now, name, expiry);
   }
@@ -72,7 +72,7 @@ class PMulCore {
   void on_silence_of(Instant now, NodeId node, bool silent) {
     sender_.on_silent(now, node, silent);
   }
-  /// What poll_membership asked for could not be done.
+  /// Call when the bearer could not do what poll_membership asked for.
   void on_not_joined(std::uint32_t group) { groups_.on_not_joined(group); }
   void on_deadline(Instant now);
   Result<Accepted> request_submit(Instant now, Submission submission);

@@ -128,7 +128,7 @@ void PMulGroups::on_request(Instant now, const GroupPdu& request) {
     ours = ours || (joined.address == request.group_address && name.source != request.name.source);
   }
   if (!ours) {
-    // Until it is announced, or heard of no more.
+    // An address that is asked for is taken until it is announced, or heard of no more.
     used_[request.group_address] = {request.name,
                                     now + config_.wait_for_reject * 2 + config_.announce_delay};
   } else if (!silent_ && rejects_.size() < config_.rejects_max) {
@@ -245,7 +245,7 @@ bool PMulGroups::has_pdu() const {
          std::any_of(own_.begin(), own_.end(), [](const auto& entry) { return entry.second.due; });
 }
 
-// Whoever waits for an answer waits from when the bearer has the question.
+// The time to wait for an answer begins when the bearer has the question.
 std::optional<OutgoingPdu> PMulGroups::poll_pdu(Instant now) {
   for (auto* queue : {&rejects_, &releases_}) {
     if (queue->empty()) continue;

@@ -114,7 +114,7 @@ class PMulGroups {
     unsigned announcements = 0;  // still to come
     UtcSeconds expiry{};
   };
-  /// Who else has an address of the pool.
+  /// The other nodes that have an address of the pool.
   struct Usage {
     MessageName name;
     Instant until{};

@@ -73,7 +73,7 @@ struct AddressPdu {
   friend bool operator==(const AddressPdu&, const AddressPdu&) = default;
 };
 
-/// What one receiver lacks of one message.
+/// The blocks of one message that one receiver lacks.
 struct AckEntry {
   MessageName name;
   std::vector<BlockRange> missing{};  // ascending, with gaps between; empty: complete

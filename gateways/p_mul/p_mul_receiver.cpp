@@ -15,7 +15,8 @@ constexpr std::size_t kIgnoredMax = 4096;
 constexpr Duration kPurgeEvery = std::chrono::minutes(5);
 constexpr std::size_t kSourcesMax = 4096;
 constexpr std::uint8_t kLeastUrgent = 255;
-/// What is sent to one node in so few blocks has no mark behind it that says that it is over.
+/// A message to one node in at most this number of blocks has no mark behind it that says that it
+/// is over.
 constexpr std::uint16_t kBlocksUnmarked = 2;
 constexpr std::uint32_t kTurnsAfterSilence = 8;
 
@@ -279,9 +280,9 @@ bool PMulReceiver::yields(Instant now, const Wanted& wanted, const MessageName& 
                                 std::tuple(*wanted.priority, message.octets(), wanted.name);
 }
 
-// Where one source has its share, only its own messages give way: blocks without an Address_PDU,
-// then the least urgent message, then the oldest. Where all is full, the source that holds the most
-// gives way.
+// If one source has its share, only its own messages give way: blocks without an Address_PDU, then
+// the least urgent message, then the oldest. If all is full, the source that holds the most gives
+// way.
 std::optional<MessageName> PMulReceiver::find_victim(Instant now, const Wanted& wanted) const {
   const auto rank = [](const Message& m) {
     return std::tuple(m.state != State::orphan,
@@ -461,7 +462,8 @@ void PMulReceiver::on_not_committed(Instant now, const MessageName& name) {
 }
 
 void PMulReceiver::on_known(Instant, const MessageName& name, UtcSeconds expiry) {
-  // What came before the spool had said so; else its gaps would be asked for, and never filled.
+  // Blocks that came before the spool had said so are dropped, because their gaps would be asked
+  // for and never filled.
   forget(name);
   known_.remember(name, {.until = utc_.instant(expiry) + config_.memory_margin,
                          .expires = utc_.instant(expiry),
@@ -624,9 +626,10 @@ std::optional<OutgoingPdu> PMulReceiver::poll_pdu(Instant now) {
       .octets = encode(std::move(ack), {.checksum = config_.checksum, .ranges = long_list})};
 }
 
-// Who may not transmit keeps all that is due; when it may, nobody else waits for its turn with it.
-// Who was restarted in EMCON, which he may hear of only later, does not know what he has said
-// before it, and says it all: its transmitter would take what nobody has acknowledged for lost.
+// A station that may not transmit keeps all that is due, and when it may, all stations spread their
+// answers anew. A station that was restarted in EMCON, which it may hear of only later, does not
+// know what it has said before and says it all again, because its transmitter would take what
+// nobody has acknowledged for lost.
 void PMulReceiver::on_silent(Instant now, bool silent, bool listened) {
   if (std::exchange(silent_, silent) == silent) return;
   acks_.clear();

@@ -96,7 +96,7 @@ class PMulReceiver {
   void on_silent(Instant now, bool silent, bool listened);
   void on_committed(Instant now, const MessageName& name);
   void on_not_committed(Instant now, const MessageName& name);
-  /// From the spool, at the start.
+  /// Call at the start for each message that the spool knows.
   void on_known(Instant now, const MessageName& name, UtcSeconds expiry);
   /// Our clock was put forward or back; the differences to other clocks are not known any more.
   void on_clock_set() { clocks_apart_.clear(); }
@@ -151,7 +151,8 @@ class PMulReceiver {
     std::uint16_t parity = 0;
   };
 
-  /// Until when a message that is announced now is of use, as far as its expiry can be believed.
+  /// The time until which a message that is announced now is of use, as far as its expiry can be
+  /// believed.
   struct Life {
     UtcSeconds expiry;
     Instant expires{};          // with the margin
@@ -164,7 +165,7 @@ class PMulReceiver {
   void on_known_address(Instant now, const Place& place, Known& known, const AddressPdu& address);
   void adopt(Instant now, const Place& place, const AddressPdu& address);
   void repeat(Instant now, const Place& place, Message& message, const AddressPdu& address);
-  /// What the messages of one source take.
+  /// The octets and messages of one source.
   struct Load {
     std::size_t octets = 0;
     std::size_t messages = 0;

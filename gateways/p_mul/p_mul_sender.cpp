@@ -55,7 +55,7 @@ void PMulSender::check(const RoundRules& rules) const {
 // --- Requests ------------------------------------------------------------------------------------
 
 Result<Accepted> PMulSender::request_submit(Instant now, Submission submission) {
-  // One that was cancelled, and whose last word is still to be said, may come back.
+  // A cancelled message whose Discard_PDUs are still to be sent may come back.
   const auto leaving = messages_.find(submission.key);
   if (leaving != messages_.end() && leaving->second.is_closing()) {
     forget(leaving);
@@ -213,7 +213,7 @@ bool PMulSender::can_leave(const Message& message) const {
   return message.round->only || group == nullptr || group->value != 0;
 }
 
-// Whoever has not answered may not have heard of the group, or have been restarted since.
+// A node that has not answered may not have heard of the group, or have been restarted since.
 void PMulSender::ask_for_group(Message& message) {
   const bool none = std::get<MulticastAddress>(message.target).value == 0;
   const bool needed =
@@ -454,7 +454,7 @@ void PMulSender::after_answer(Instant now, Message& message) {
   start_round(now, message, For::answering);
 }
 
-// Who acknowledges what is over has not heard that it is.
+// A node that acknowledges a message that is over has not heard that it is.
 void PMulSender::discard_unknown(Instant now, NodeId node, const MessageName& name,
                                  std::uint8_t priority) {
   if (now < started_ + config_.discard_unknown_after) return;

@@ -104,7 +104,7 @@ class PMulSender {
   /// about `clear_at`.
   void on_clear_at(Instant now, std::uint8_t priority, Instant clear_at);
   void on_arq_full(std::set<NodeId> nodes) { arq_full_ = std::move(nodes); }
-  /// By the operator; an acknowledgement ends it, too.
+  /// Call when the operator says so; an acknowledgement ends the silence, too.
   void on_silent(Instant now, NodeId node, bool silent);
   /// The answer to a GroupWish: they have been told, and had the time to join; address 0: no
   /// address is free.

@@ -1,5 +1,5 @@
-// What has come of one message from the air: its blocks and rows of parity. It makes up for lost
-// blocks from parity and lists those that are missing; PMulReceiver decides when to say so.
+// One message that comes from the air: its blocks and rows of parity. It makes up for lost blocks
+// from parity and lists those that are missing; PMulReceiver decides when to say so.
 #pragma once
 
 #include <cstdint>

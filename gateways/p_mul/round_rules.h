@@ -17,8 +17,8 @@ struct RoundRules {
   std::uint16_t block_octets = 2012;
   Checksum checksum = Checksum::fletcher;
 
-  // From the last octet on the air to the next round, when answers are missing. On top of it a
-  // slot for each destination that is to answer; it grows with each round.
+  // The time from the last octet on the air to the next round, when answers are missing. On top of
+  // it comes a slot for each destination that is to answer; it grows with each round.
   Duration ack_wait = std::chrono::seconds(30);
   double back_off = 1.5;
   Duration emcon_interval = std::chrono::minutes(10);

@@ -44,7 +44,7 @@ struct SentMessage {
     std::vector<bool> missing{};    // by block number - 1, once heard
     std::vector<bool> before{};     // as it was when the round began
   };
-  /// What is left to send of a round.
+  /// The PDUs of a round that are left to send.
   struct Round {
     std::optional<NodeId> only{};  // to this node by its own address; none: to the message's target
     std::vector<Destination> destinations;

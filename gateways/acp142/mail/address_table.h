@@ -11,8 +11,8 @@
 
 namespace s5066::acp142 {
 
-/// Where mail goes. An address that stands for a group is behind several stations, each of which
-/// has it as its own.
+/// The way that mail for an address takes. An address that stands for a group is behind several
+/// stations, each of which has it as its own.
 struct Route {
   bool own = false;  // to the mail server of this station
   std::vector<NodeId> stations;

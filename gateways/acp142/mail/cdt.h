@@ -15,7 +15,7 @@ inline constexpr std::uint8_t kContentTypeMule = 25;
 /// How the two short forms are tagged: 80 01 00, or A0 03 02 01 00.
 enum class CdtTags : std::uint8_t { implicit_, explicit_ };
 
-/// What a sender that means us no good can make of few octets.
+/// Limits for what a hostile sender can make of few octets.
 struct InflateLimits {
   std::size_t octets_max = 64u << 20;
   std::size_t ratio_max = 200;                // octets out for one octet in …

@@ -7,7 +7,7 @@ namespace {
 
 using Action = ReportedRecipient::Action;
 
-/// What others wrote goes into a header field: in one line, printable, not too long.
+/// Text of others goes into a header field as one line, printable and not too long.
 std::string one_line(std::string_view text) {
   std::string line;
   for (const char c : text.substr(0, 200)) {

@@ -21,13 +21,13 @@ inline constexpr std::uint32_t kUdpActiveMax = 64;
 inline constexpr std::uint32_t kUdpActiveReserve = 8;  // for each step of precedence above routine
 inline constexpr std::uint32_t kUdpStationActiveMax = 16;
 inline constexpr std::uint32_t kUdpStationActiveReserve = 4;
-/// Of a PDU where nothing is configured: over HF its block fills two frames, on a LAN one datagram
-/// that is not divided. And at most.
+/// Octets of a PDU where nothing is configured, and at most: over HF its block fills two frames, on
+/// a LAN one datagram that is not divided.
 inline constexpr std::uint32_t kPduOctets = 2034;
 inline constexpr std::uint32_t kPduOctetsMaxSis = 2042;
 inline constexpr std::uint32_t kPduOctetsUdp = 1472;
 inline constexpr std::uint32_t kPduOctetsMaxUdp = 8972;
-/// Of a message, as SMTP hands it over: so much every station takes from the air.
+/// Octets of a message, as SMTP hands it over. Every station takes this from the air.
 inline constexpr std::uint32_t kMessageOctetsMax = 16u << 20;
 /// More than an envelope has, of a thousand recipients and what each wants to be told.
 inline constexpr std::uint32_t kEnvelopeOctetsMax = 4u << 20;
@@ -46,7 +46,8 @@ struct MailConfig {
     std::string server_name;  // that the certificate must be for; empty: the address
     bool required = false;    // no mail without TLS
   };
-  /// Who may use which precedence: the first that fits client and sender decides.
+  /// A rule that says who may use which precedence. The first rule that fits client and sender
+  /// decides.
   struct Precedence {
     std::string client;  // network; empty: any
     std::string from;    // pattern; empty: any
@@ -174,7 +175,8 @@ struct MailConfig {
   LogLevel log_level = LogLevel::info;
 };
 
-/// By UDP, with what that makes of the defaults: on a LAN an answer takes no time worth mentioning.
+/// Sets the bearer to UDP and adapts the defaults, because on a LAN an answer takes no time worth
+/// mentioning.
 inline void use_udp(MailConfig& config, const MailConfig::Udp& udp = {}) {
   config.udp = udp;
   config.rounds.ack_wait_s = 2;
@@ -186,7 +188,7 @@ inline void use_udp(MailConfig& config, const MailConfig::Udp& udp = {}) {
 inline std::uint16_t block_octets_of(const MailConfig::Rounds& rounds) {
   return static_cast<std::uint16_t>(rounds.pdu_octets_max - p_mul::kParityHeaderOctets);
 }
-/// Of an acknowledgement with so many numbers for one message, and a mark behind them.
+/// Octets of an acknowledgement with this number of blocks for one message, and a mark behind them.
 inline std::size_t ack_octets_max(std::size_t missing_list_max) {
   return p_mul::kAckHeaderOctets + p_mul::kAckEntryOctets + 2 * missing_list_max + 2;
 }

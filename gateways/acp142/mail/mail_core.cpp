@@ -803,7 +803,7 @@ void MailCore::on_accepted(Instant, MessageKey key, const Accepted& accepted) {
 
 // --- The end of an attempt -----------------------------------------------------------------------
 
-// What P_MUL has, or may have, is ended by it; what it has not been given yet, here.
+// P_MUL ends what it has, or may have; what it has not been given yet is ended here.
 void MailCore::on_operator(Instant now, MailId id, OperatorVerb verb) {
   if (verb == OperatorVerb::requeue) delay_at_ = now;  // its sender may have to be told of it again
   const auto found = active_.find(id);

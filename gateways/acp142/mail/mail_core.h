@@ -160,7 +160,7 @@ class MailCore {
     bool suspended = false;         // it gives way to others
     std::set<NodeId> unanswered{};  // stations, since they were heard last
   };
-  // What goes on when the spool has answered a request; each has an `after`.
+  // The steps that follow when the spool has answered a request; each has an `after`.
   struct MailAccepted {
     SessionId session;
     std::string address;

@@ -1,4 +1,4 @@
-// What the mail side of the gateway is told at its start: names, limits and times.
+// The names, limits and times that the mail side of the gateway gets at its start.
 #pragma once
 
 #include <chrono>
@@ -58,8 +58,8 @@ struct MailCoreConfig {
                             .station_octets_reserve = 8u << 20};
   std::uint32_t taken_max = 32;  // messages from the spool in one request
   std::uint32_t late_max = 4;    // of these, such as are too late, each with its content
-  // Until a message goes on that gave way to others because its stations did not answer. One
-  // that waits for the end of EMCON goes on when the station is heard.
+  // A message that gave way to others because its stations did not answer goes on after this time.
+  // One that waits for the end of EMCON goes on when the station is heard.
   Duration suspended_for = std::chrono::minutes(10);
   std::size_t commits_max = 512;           // SMTP sessions that wait for the spool
   std::size_t received_max = 32;           // messages from the air that do

@@ -46,9 +46,9 @@ MailRelay::Duties MailRelay::duties(const Received& received, Mail& mail) const 
   return duties;
 }
 
-// What is for us and goes to our mail server stays in `mail`; the rest is what goes on, and reports
-// of what cannot. Whom the transmission was for besides us is no matter: it may never get there.
-// Only the station that it came from has it. What goes on has no more time than it had.
+// Recipients for our mail server stay in `mail`; the rest goes on, or is reported where it cannot.
+// It is no matter for whom the transmission was besides us, because it may never get there. Only
+// the station that it came from has it. A message that goes on has no more time than it had.
 std::vector<NewMail> MailRelay::relay(Instant now, const Received& received, Mail& mail,
                                       std::vector<MailNews>& told) {
   const Duties duty = duties(received, mail);
@@ -79,7 +79,7 @@ std::vector<NewMail> MailRelay::relay(Instant now, const Received& received, Mai
     }
     const bool goes_back = std::all_of(route->stations.begin(), route->stations.end(),
                                        [&](const NodeId next) { return next == source; });
-    // Who does not say for whom it is may have meant another of them.
+    // A sender that does not say for whom it is may have meant another of them.
     if (goes_back && !duty.certain && others) continue;
     if (circles || goes_back) {
       fail(recipient, "5.4.6", "it goes in circles between stations");

@@ -242,7 +242,7 @@ Result<void> MailService::open_carrier() {
   return {};
 }
 
-// What is with the store is finished; the rest is in the spool and goes on after the next start.
+// The store finishes what it has; the rest is in the spool and goes on after the next start.
 void MailService::stop() {
   LogLine(log_, LogLevel::info, "mail_gateway_stopping");
   stopping_ = true;
@@ -422,7 +422,7 @@ void MailService::drain_air() {
   }
 }
 
-// What comes before the spool has said what is known could only be refused, or taken for new.
+// Mail that comes before the spool has said what is known could only be refused, or taken for new.
 void MailService::serve() {
   if (serving_ || !mail_.started()) return;
   serving_ = true;
@@ -494,7 +494,7 @@ void MailService::carry_out(const MailCore::AnswerSession& answer) {
   listener_->answer(answer.session, answer.outcome, said);
 }
 
-// Not found: it has ended meanwhile, and the mail side was told.
+// A message that is not found has ended meanwhile, and the mail side was told.
 void MailService::carry_out(const MailCore::Cancel& cancel) {
   static_cast<void>(p_mul_.request_cancel(now(), cancel.key));
 }

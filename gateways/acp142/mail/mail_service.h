@@ -45,7 +45,7 @@ class MailService {
   /// start.
   Result<void> run();
 
-  // What run() does, for who has a loop of his own.
+  // The steps of run(), for callers that have a loop of their own.
   Result<void> start();
   void stop();
   boost::asio::io_context& io() { return io_; }

@@ -1,4 +1,4 @@
-// What the parts of a mail gateway are told of its configuration.
+// Makes the configuration of each part of a mail gateway from that of the gateway.
 #pragma once
 
 #include <string>
@@ -16,9 +16,9 @@ namespace s5066::acp142 {
 std::vector<NodeId> members_of(const MailConfig::Group& group, const MailConfig& config);
 MailCore::Config mail_config(const MailConfig& config);
 p_mul::PMulCore::Config p_mul_config(const MailConfig& config);
-/// Where `udp` is there.
+/// Call only if `udp` is configured.
 p_mul::CarrierUdp::Config udp_config(const MailConfig& config);
-/// Where it is not.
+/// Call only if `udp` is not configured.
 p_mul::CarrierUdopCore::Config carrier_config(const MailConfig& config);
 
 /// Returns the configured name of a station, or its number as an address.

@@ -1,5 +1,5 @@
-// What the mail core asks of its spool: values out, values in. A request has exactly one result,
-// and what a result calls done survives a power cut.
+// The requests of the mail core to its spool and their results, all values. A request has exactly
+// one result, and what a result calls done survives a power cut.
 #pragma once
 
 #include <chrono>
@@ -129,7 +129,7 @@ inline void renumber(MailItem& item) {
   for (MailTarget& target : item.targets) target.sequence = 0;
 }
 
-/// What an operator may do to a message.
+/// The changes that an operator may make to a message.
 enum class OperatorVerb : std::uint8_t { hold, release, requeue, remove };
 
 // --- Requests ------------------------------------------------------------------------------------
@@ -152,7 +152,7 @@ struct TakeDue {
   UtcSeconds now;
   std::uint32_t items_max = 1;
   bool expired_only = false;  // of these only what is too late by now
-  // Of content. The first is taken whatever its size.
+  // Limit for the octets of content. The first message is taken whatever its size.
   std::uint64_t octets_max = std::numeric_limits<std::uint64_t>::max();
   std::optional<DeliveryRoom> room{};  // none: for all
 };
@@ -182,8 +182,8 @@ struct SaveOutcome {
   UtcSeconds now;
   std::vector<NewMail> reports;
 };
-/// Of whom the sender is to be told that they are late, with content; states stay as they are.
-/// Answer: TakenMail.
+/// Takes messages whose senders are to be told that they are late, with content; states stay as
+/// they are. Answer: TakenMail.
 struct TakeDelayed {
   UtcSeconds now;
   std::uint32_t items_max = 1;

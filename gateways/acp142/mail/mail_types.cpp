@@ -31,7 +31,7 @@ bool is_keyword(std::string_view text) {
   });
 }
 
-/// Where the closing bracket stands; a quoted local part may hold one.
+/// Returns where the closing bracket stands; a quoted local part may hold one.
 std::size_t find_close(std::string_view line) {
   bool quoted = false;
   for (std::size_t i = 1; i < line.size(); ++i) {

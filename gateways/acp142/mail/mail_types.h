@@ -1,6 +1,6 @@
-// What the parts of the mail gateway say to each other about a message: envelope, parameters of the
-// SMTP extensions (RFC 3461, 6710, 2852, 6152, 3030), and the one line format that SMTP commands
-// and MULE payloads share (RFC 5321 4.1.2, RFC 8494 3.1).
+// The form in which the parts of the mail gateway hand a message to each other: envelope,
+// parameters of the SMTP extensions (RFC 3461, 6710, 2852, 6152, 3030), and the one line format
+// that SMTP commands and MULE payloads share (RFC 5321 4.1.2, RFC 8494 3.1).
 #pragma once
 
 #include <cstddef>
@@ -78,7 +78,7 @@ void set_mt_priority(Parameters& from, int level);
 /// 6 - MT-PRIORITY, not below 0 (RFC 8494 3).
 std::uint8_t p_mul_priority(int mt_priority);
 
-/// What the sender of the message wants to be told (RFC 3461 4.1).
+/// The events of which the sender of the message wants to be told (RFC 3461 4.1).
 struct Notify {
   bool success = false;
   bool failure = true;
@@ -103,8 +103,8 @@ std::size_t field_octets(std::string_view text, std::string_view name);
 /// The content without all header fields of these names.
 Bytes without_header_fields(ByteSpan content, std::initializer_list<std::string_view> names);
 
-/// What the lines of a content are like. SMTP's DATA may carry neither a CR nor an LF alone: such
-/// an end of line is read differently by different servers.
+/// The form of the lines of a content. SMTP's DATA may carry neither a CR nor an LF alone, because
+/// different servers read such an end of line differently.
 struct LineCheck {
   bool bare = false;        // a CR or LF alone
   bool zero = false;        // a zero octet

@@ -11,7 +11,7 @@ namespace s5066::acp142 {
 namespace {
 
 constexpr std::size_t kLineOctets = 76;
-// Of what is read: more than P_MUL has destinations, and than a thousand recipients need.
+// Limit for reading: more than P_MUL has destinations, and than a thousand recipients need.
 constexpr std::size_t kStationsMax = 1000;
 constexpr std::size_t kFieldOctetsMax = 1u << 20;
 

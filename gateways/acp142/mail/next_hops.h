@@ -22,7 +22,7 @@ namespace s5066::acp142 {
 /// For each recipient of an envelope its stations, in ascending order.
 using NextHops = std::vector<std::vector<NodeId>>;
 
-/// Of a header field that only gateways of ours write and read.
+/// Name of a header field that only gateways of ours write and read.
 constexpr std::string_view kNextHopsName = "MULE-Next-Hop";
 
 /// The field; empty where all is for one station. Always the same for the same.

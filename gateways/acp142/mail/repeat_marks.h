@@ -1,5 +1,6 @@
-// By what a copy of a message is recognised: a mail server that repeats a message, and a message
-// that comes over two ways through the air, change its trace fields and nothing that matters.
+// Marks by which a copy of a message is recognised: a mail server that repeats a message, and a
+// message that comes over two ways through the air, change its trace fields and nothing that
+// matters.
 #pragma once
 
 #include <string>

@@ -66,7 +66,7 @@ void SmtpClientCore::on_bytes(Instant now, ByteSpan octets) {
   }
   input_.erase(0, at);
   if (phase_ == Phase::handshake) {
-    // What follows in the clear could be taken for a part of what comes inside TLS.
+    // Octets that follow in the clear could be taken for a part of what comes inside TLS.
     if (!input_.empty()) return settle(Kind::deferred, "4.7.0", "octets in the clear ahead of TLS");
     actions_.push_back(StartTls{});
     deadline_ = now + config_.reply_wait;
@@ -76,7 +76,7 @@ void SmtpClientCore::on_bytes(Instant now, ByteSpan octets) {
   }
 }
 
-// What the server offered in the clear counts no more (RFC 3207 4.2).
+// After STARTTLS nothing counts that the server offered in the clear (RFC 3207 4.2).
 void SmtpClientCore::on_tls(Instant now) {
   if (phase_ != Phase::handshake) return;
   secure_ = true;
@@ -180,7 +180,8 @@ bool SmtpClientCore::offers(std::string_view keyword) const {
   });
 }
 
-// What the server cannot take is refused here, because to convert it would break signatures.
+// A message that the server cannot take is refused here, because to convert it would break
+// signatures.
 void SmtpClientCore::begin(Instant now) {
   by_chunk_ = binary_ && offers("binarymime") && offers("chunking");
   if (binary_ && !by_chunk_) {
@@ -216,7 +217,7 @@ void SmtpClientCore::keep_priority_in_header() {
   mail_ = std::move(changed);
 }
 
-// With PIPELINING all of it goes out in one piece, DATA last (RFC 2920).
+// PIPELINING lets all of it go out in one piece, DATA last (RFC 2920).
 void SmtpClientCore::send_next(Instant now) {
   std::string text;
   while (!unsent_.empty() && (text.empty() || offers("pipelining"))) {

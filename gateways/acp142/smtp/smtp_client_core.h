@@ -18,7 +18,7 @@
 
 namespace s5066::acp142 {
 
-/// What became of one recipient.
+/// The result for one recipient.
 struct RecipientOutcome {
   enum class Kind : std::uint8_t {
     delivered,  // the server has taken it over

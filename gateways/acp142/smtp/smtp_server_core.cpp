@@ -191,7 +191,7 @@ bool SmtpServerCore::take_data_line(Instant now) {
   const std::string_view rest = std::string_view(input_).substr(input_at_);
   const std::size_t end = rest.find('\n');
   if (end == std::string_view::npos) {
-    // Of a line that is too long only the last octet matters: it may be the CR before the LF.
+    // Only the last octet of a line that is too long matters: it may be the CR before the LF.
     if (rest.size() > config_.text_line_octets_max) {
       dropping_line_ = true;
       progress(now, rest.size() - 1);
@@ -353,8 +353,8 @@ void SmtpServerCore::on_hello(std::string_view verb, std::string_view rest) {
         "\r\n250-DELIVERBY\r\n250 ENHANCEDSTATUSCODES");
 }
 
-// What follows the command in the clear may have been put there by somebody else, to be taken for
-// a part of what comes inside TLS.
+// Somebody else may have put octets behind the command in the clear, so that they are taken for a
+// part of what comes inside TLS.
 void SmtpServerCore::on_starttls(Instant now, std::string_view rest) {
   if (!rest.empty()) return refuse("501 5.5.4 STARTTLS takes no argument");
   if (secure_) return refuse("503 5.5.1 This is TLS already");

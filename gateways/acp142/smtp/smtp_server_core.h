@@ -27,7 +27,7 @@ struct IntakeRoom {
   std::size_t octets = 0;
 };
 
-/// Who may use which precedence; the client has been looked at already.
+/// A rule that says who may use which precedence; the client has been looked at already.
 struct SenderPrecedence {
   std::string from;  // a pattern of AddressTable
   int mt_priority_max = 0;

@@ -141,7 +141,7 @@ class SmtpListener::Session : public std::enable_shared_from_this<Session> {
     timer_.async_wait([weak = weak_from_this()](error_code error) {
       const auto self = weak.lock();
       if (error || !self || self->listener_ == nullptr) return;
-      // A client that does not even take our last word.
+      // The client does not even take our last answer.
       if (self->writing_) return self->close();
       self->core_->on_deadline(self->now_());
       self->drain();
@@ -222,7 +222,7 @@ bool SmtpListener::allowed(const asio::ip::address& address) const {
                      [&](const std::string& network) { return is_in(address, network); });
 }
 
-/// With the rules of precedence that this client can meet.
+/// Returns the configuration of the core with the rules of precedence that this client can meet.
 SmtpServerCore::Config SmtpListener::config_for(const asio::ip::address& client) const {
   SmtpServerCore::Config core = core_config_;
   core.peer = client.to_string();
@@ -238,7 +238,7 @@ void SmtpListener::accept() {
   acceptor_.async_accept([this](error_code error, tcp::socket socket) {
     if (error == asio::error::operation_aborted) return;
     if (error) {
-      // Such as no descriptor left; at once it would only fail again.
+      // An error such as no descriptor left would only come again at once.
       retry_.expires_after(kAcceptRetry);
       retry_.async_wait([this](error_code cancelled) {
         if (!cancelled) accept();
@@ -250,7 +250,7 @@ void SmtpListener::accept() {
     const auto client = without_mapping(peer.address());
     if (gone || !allowed(client) || sessions_.size() >= config_.smtp.connections_max) {
       ++refused_;
-      // What the socket does not take at once is not worth waiting for.
+      // An answer that the socket does not take at once is not worth waiting for.
       const std::string_view text = "421 4.3.2 Not now\r\n";
       error_code ignored;
       socket.non_blocking(true, ignored);
@@ -401,7 +401,7 @@ class Delivery : public std::enable_shared_from_this<Delivery> {
     });
   }
 
-  /// What is being written has no end, so nothing can follow it.
+  /// The line that is being written has no end, so nothing can follow it.
   void leave() {
     while (auto action = core_.poll_action()) {
       if (auto* done = std::get_if<SmtpClientCore::Done>(&*action)) {
