@@ -60,7 +60,7 @@ void LogLimiter::tell_of_rest() {
   for (const auto& [sort, lines] : sorts_) {
     if (lines.seen <= kWholeMax) continue;
     const std::string left_out = std::to_string(lines.seen - kWholeMax);
-    sink_.write(lines.level, "log_lines_alike " + sort + " lines=" + left_out);
+    sink_.write(lines.level, "log_lines_repeated " + sort + " lines=" + left_out);
   }
   sorts_.clear();
 }

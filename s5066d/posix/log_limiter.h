@@ -17,8 +17,8 @@
 namespace s5066::posix {
 
 /// Passes the first lines of each sort in a second; lines of one sort have the same event and
-/// reason. The rest is counted, and reported in one line `log_lines_alike` for each sort, with the
-/// first line of any sort in a later second. Lines below `least` all pass.
+/// reason. The rest is counted, and reported in one line `log_lines_repeated` for each sort, with
+/// the first line of any sort in a later second. Lines below `least` all pass.
 class LogLimiter final : public LogSink {
  public:
   static constexpr std::uint64_t kWholeMax = 10;  // lines per second and sort

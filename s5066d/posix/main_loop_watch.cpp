@@ -46,7 +46,7 @@ void MainLoopWatch::tell(const char* state, ServiceManager::Full when_full) {
   const bool skipped = when_full == ServiceManager::Full::leave_out && !told &&
                        told.error().code == ErrorCode::queue_full;
   if (told || skipped) return;
-  LogLine(log_, LogLevel::warning, "service_manager_not_told")
+  LogLine(log_, LogLevel::warning, "service_manager_notify_failed")
       .kv("state", state)
       .kv("reason", to_string(told.error()));
 }

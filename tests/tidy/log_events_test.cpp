@@ -46,8 +46,8 @@ TEST(LogEvents, are_the_names_of_a_marked_table) {
 }
 
 TEST(LogEvents, are_also_what_the_log_says_of_itself) {
-  EXPECT_EQ(names_of(events_logged_in("write(level, \"log_lines_alike \" + sort);")),
-            "log_lines_alike");
+  EXPECT_EQ(names_of(events_logged_in("write(level, \"log_lines_repeated \" + sort);")),
+            "log_lines_repeated");
 }
 
 TEST(LogEvents, of_the_page_stand_in_the_first_cells) {

@@ -42,8 +42,8 @@ TEST_F(Limiter, tells_of_a_flood_in_one_line_a_second_with_its_reason) {
   }
   LogLine(limiter_, LogLevel::info, "stopping");
   EXPECT_EQ(kept_.count("warning updu_discarded"), 30u);
-  EXPECT_EQ(kept_.count("warning log_lines_alike event=updu_discarded reason=no_room lines=4990"),
-            3u);
+  EXPECT_EQ(
+      kept_.count("warning log_lines_repeated event=updu_discarded reason=no_room lines=4990"), 3u);
   EXPECT_EQ(kept_.lines.back(), "info stopping");
   EXPECT_EQ(kept_.lines.size(), 34u);
 }
@@ -58,8 +58,9 @@ TEST_F(Limiter, lets_the_tenth_through_and_counts_the_eleventh) {
   EXPECT_EQ(kept_.lines.size(), 20u);
   now_ += 1ms;
   refuse(1, "no_room");
-  EXPECT_EQ(kept_.count("warning log_lines_alike"), 1u);
-  EXPECT_EQ(kept_.lines[20], "warning log_lines_alike event=updu_discarded reason=no_room lines=2");
+  EXPECT_EQ(kept_.count("warning log_lines_repeated"), 1u);
+  EXPECT_EQ(kept_.lines[20],
+            "warning log_lines_repeated event=updu_discarded reason=no_room lines=2");
 }
 
 TEST_F(Limiter, hides_no_sort_behind_another) {
@@ -72,7 +73,8 @@ TEST_F(Limiter, hides_no_sort_behind_another) {
   now_ += 1s;
   refuse(1, "no_room");
   EXPECT_EQ(
-      kept_.count("warning log_lines_alike event=updu_discarded reason=\"two words\" lines=1"), 1u);
+      kept_.count("warning log_lines_repeated event=updu_discarded reason=\"two words\" lines=1"),
+      1u);
 }
 
 // Text that an unknown sender puts into a reason must not create a sort for each line.
@@ -82,7 +84,7 @@ TEST_F(Limiter, bounds_the_lines_of_a_second_whatever_they_say) {
   EXPECT_LE(kept_.lines.size(), (LogLimiter::kSortsMax + 1) * LogLimiter::kWholeMax);
   now_ += 1s;
   refuse(1, "no_room");
-  EXPECT_EQ(kept_.count("warning log_lines_alike event=others lines="), 1u);
+  EXPECT_EQ(kept_.count("warning log_lines_repeated event=others lines="), 1u);
 }
 
 TEST_F(Limiter, counts_no_line_below_the_least) {
@@ -96,7 +98,7 @@ TEST(LogLimiter, tells_of_what_is_left_when_it_ends) {
     LogLimiter limiter(kept, LogLevel::info, [] { return Duration(1s); });
     for (int i = 0; i < 12; ++i) LogLine(limiter, LogLevel::info, "sis_client_gone");
   }
-  EXPECT_EQ(kept.lines.back(), "info log_lines_alike event=sis_client_gone lines=2");
+  EXPECT_EQ(kept.lines.back(), "info log_lines_repeated event=sis_client_gone lines=2");
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ TEST(MainLoopWatch, says_nothing_where_nobody_wants_to_hear_it_and_logs_where_it
   MainLoopWatch unheard(
       {.service = {.socket = "/nowhere/notify", .watchdog = {}}, .hang = kPatient}, log);
   unheard.ready();
-  EXPECT_NE(log.text().find("service_manager_not_told"), std::string::npos) << log.text();
+  EXPECT_NE(log.text().find("service_manager_notify_failed"), std::string::npos) << log.text();
 }
 
 TEST(MainLoopWatch, turns_with_a_timer_of_the_loop_until_it_is_stopping) {

@@ -162,7 +162,7 @@ TEST(TraceWriter, writes_few_lines_of_what_a_client_causes_without_end) {
                      .discarded = Discarded{.reason = DiscardReason::no_room, .octets = 9}});
   }
   EXPECT_LT(log.lines.size(), 100u);
-  const std::string rest = "warning log_lines_alike event=updu_discarded reason=no_room lines=";
+  const std::string rest = "warning log_lines_repeated event=updu_discarded reason=no_room lines=";
   EXPECT_EQ(std::count(log.lines.begin(), log.lines.end(), rest + "4990"), 3);
 }
 
