@@ -187,7 +187,8 @@ Result<Mode> parse_mode(std::string_view text) {
   const auto found = std::find_if(kModes.begin(), kModes.end(),
                                   [&](const Mode& mode) { return to_string(mode) == text; });
   if (found == kModes.end()) {
-    return Error{ErrorCode::bad_field, "no such mode, for example 110a-2400-short"};
+    return Error{ErrorCode::bad_field,
+                 "unknown mode; an example is 110a-2400-short, and `hfmodem modes` lists all"};
   }
   return *found;
 }

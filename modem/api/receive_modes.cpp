@@ -21,9 +21,9 @@ Result<void> check_receive_modes(std::span<const Mode> modes) {
   for (const Mode& mode : modes) {
     if (mode.waveform != Waveform::stanag4285) continue;
     if (listened != nullptr && mode != *listened) {
-      return Error{ErrorCode::bad_field, "not both " + to_string(*listened) + " and " +
-                                             to_string(mode) +
-                                             ": one of STANAG 4285 is listened for at a time"};
+      return Error{ErrorCode::bad_field, to_string(*listened) + " and " + to_string(mode) +
+                                             " cannot both be given, because the modem can listen "
+                                             "for only one mode of STANAG 4285"};
     }
     listened = &mode;
   }

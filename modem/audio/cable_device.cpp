@@ -10,15 +10,16 @@ using cable::Answer;
 Error refusal(Answer answer) {
   switch (answer) {
     case Answer::no_such_station:
-      return Error{ErrorCode::refused, "the cable has no such station, or no free one"};
+      return Error{ErrorCode::refused, "the cable has no end with this number, or no free end"};
     case Answer::taken:
       // The place may have been ours a moment ago, so the error is not final.
-      return Error{ErrorCode::already_exists, "the station's place on the cable is taken"};
+      return Error{ErrorCode::already_exists, "another station uses this end of the cable"};
     case Answer::bad_version:
     case Answer::accepted:
       break;
   }
-  return Error{ErrorCode::refused, "the hub speaks another version"};
+  return Error{ErrorCode::refused,
+               "the hub uses another protocol version; update it or this program"};
 }
 
 }  // namespace

@@ -33,7 +33,9 @@ FileDevice::FileDevice(Config config) : config_(std::move(config)) {}
 FileDevice::~FileDevice() = default;
 
 Result<void> FileDevice::open() {
-  if (std::exchange(used_, true)) return Error{ErrorCode::refused, "the recording is over"};
+  if (std::exchange(used_, true)) {
+    return Error{ErrorCode::refused, "the recording was played to its end"};
+  }
   auto files = std::make_unique<Files>();
   SF_INFO format{};
   files->input.reset(sf_open(config_.input_path.c_str(), SFM_READ, &format));

@@ -71,7 +71,7 @@ std::string names_of(Direction direction) {
     if (named == kNamesMax) return "; there are: " + names + ", and more";
     names += (named++ == 0 ? "" : ", ") + std::string(info->name);
   }
-  return names.empty() ? "; there is none at all" : "; there are: " + names;
+  return names.empty() ? "; there is no such card" : "; there are: " + names;
 }
 
 /// Returns true if all of them are parts of one ALSA card or have the same name. Using the first of
@@ -117,8 +117,8 @@ Result<PaDeviceIndex> find_device(const std::string& name, Direction direction) 
   }
   if (!are_one_card(matching)) {
     return Error{ErrorCode::already_exists,
-                 std::string("several audio ") + word + "s fit the name " + name +
-                     ", give more of it or a USB path" + names_of(direction)};
+                 std::string("several audio ") + word + "s match the name " + name +
+                     "; give a longer part of the name or a USB path" + names_of(direction)};
   }
   return matching.front();
 }
@@ -227,7 +227,8 @@ Result<void> PortAudioDevice::open() {
   if (!due) return last_look_;
   auto opened = open_stream();
   search_.on_look(posix::monotonic_now());
-  last_look_ = opened ? Error{ErrorCode::link_down, "sound card gives no sound"} : opened.error();
+  last_look_ =
+      opened ? Error{ErrorCode::link_down, "no samples come from the sound card"} : opened.error();
   return opened;
 }
 
@@ -266,7 +267,7 @@ Result<void> PortAudioDevice::open_stream() {
   if (error != paNoError) return portaudio_error("open the sound card", error);
 
   const PaStreamInfo* latency = Pa_GetStreamInfo(stream->handle);
-  if (latency == nullptr) return Error{ErrorCode::io, "sound card without latency figures"};
+  if (latency == nullptr) return Error{ErrorCode::io, "the sound card reports no latency"};
   const std::size_t said = ahead + to_samples(latency->inputLatency, config_.rate_hz) +
                            to_samples(latency->outputLatency, config_.rate_hz);
   const bool measured = config_.round_trip > Duration::zero();

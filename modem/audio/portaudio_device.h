@@ -73,7 +73,7 @@ class PortAudioDevice final : public Device {
   Info info_;
   CardSearch search_;
   SoundServerWatch watch_;
-  Error last_look_{ErrorCode::link_down, "sound card was not looked for"};
+  Error last_look_{ErrorCode::link_down, "the sound card was not opened yet"};
   std::unique_ptr<Stream> stream_;
   Duration channel_looked_at_{};
 };

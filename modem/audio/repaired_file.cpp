@@ -50,7 +50,7 @@ Result<RepairedFile> RepairedFile::open(const std::string& path, std::optional<u
   if (::fstat(file.get(), &about) != 0) return posix::errno_error(path);
   if (S_ISDIR(about.st_mode)) return Error{ErrorCode::io, path + ": is a folder"};
   if (!S_ISREG(about.st_mode)) {
-    return Error{ErrorCode::io, path + ": is no file that can be read from any position"};
+    return Error{ErrorCode::io, path + ": is not a regular file"};
   }
   if (about.st_size == 0) return Error{ErrorCode::io, path + ": the file is empty"};
   RepairedFile opened(std::move(file), about.st_size);

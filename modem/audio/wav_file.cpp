@@ -72,8 +72,9 @@ Result<int> format_of(const std::string& path) {
   if (found != kEndings.end()) return found->format;
   std::string known;
   for (const Ending& each : kEndings) known.append(" ").append(each.name);
-  return Error{ErrorCode::bad_field,
-               path + ": no sound file is written by that ending; use one of" + known.substr(1)};
+  return Error{
+      ErrorCode::bad_field,
+      path + ": no sound file can be written with that ending; use one of" + known.substr(1)};
 }
 
 }  // namespace
@@ -212,8 +213,8 @@ Result<WavReader> WavReader::open(std::shared_ptr<State> state, const SoundFileC
   if (state->file == nullptr && state->repaired) {
     if (state->repaired->is_text()) return io_error(path, "this is text, not sound");
     const std::string reason = sf_strerror(nullptr);
-    return io_error(path, "not a sound file that can be read (" + reason +
-                              "); if it holds bare samples, give --raw and --rate");
+    return io_error(path, "cannot be read as a sound file (" + reason +
+                              "); if it holds samples without a header, give --raw and --rate");
   }
   if (state->file == nullptr) return io_error(path, sf_strerror(nullptr));
   const long long believed =

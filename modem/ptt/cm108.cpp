@@ -16,7 +16,7 @@ Result<void> send_report(int device, const std::array<std::uint8_t, 5>& report,
   const auto written = ::write(device, report.data(), report.size());
   if (written < 0) return posix::errno_error("write to " + path);
   if (static_cast<std::size_t>(written) != report.size()) {
-    return Error{ErrorCode::io, path + ": took part of a report"};
+    return Error{ErrorCode::io, path + ": the chip took only a part of a report"};
   }
   return {};
 }

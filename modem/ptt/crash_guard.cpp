@@ -61,7 +61,8 @@ Result<posix::Fd> mark(const std::string& key) {
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
   if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), size) == 0) return socket;
   if (errno != EADDRINUSE) return posix::errno_error("bind");
-  return Error{ErrorCode::already_exists, "still being unkeyed after a crash"};
+  return Error{ErrorCode::already_exists,
+               "the transmitter is still being unkeyed after a crash; this may take two minutes"};
 }
 
 }  // namespace
@@ -116,7 +117,7 @@ Result<void> CrashGuardedPtt::start() {
   theirs.reset();  // then the end of that process ends the wait below
   std::array<std::uint8_t, 1> ready;
   if (status != 0 || !posix::receive_some(ours.get(), ready, config_.start_max)) {
-    return Error{ErrorCode::io, "no process to unkey after a crash"};
+    return Error{ErrorCode::io, "the process that unkeys after a crash could not be started"};
   }
   guard_ = std::move(ours);
   return {};

@@ -37,7 +37,7 @@ Result<void> KeyWatchdog::key(std::optional<Duration> keyed_max) {
   {
     const std::lock_guard lock(mutex_);
     if (guard_.tripped() || releasing_) {
-      return Error{ErrorCode::refused, "watchdog: not unkeyed yet"};
+      return Error{ErrorCode::refused, "watchdog: the transmitter is not confirmed unkeyed yet"};
     }
     if (keyed_max) guard_.on_keying(monotonic_(), *keyed_max);
   }

@@ -262,7 +262,9 @@ Result<void> RigctldPtt::release() {
   if (!second) return second.error();
   if (auto unkeyed = (*second)->ask(false, config_.timeout); !unkeyed) return unkeyed;
   if (first && first->keying_unanswered()) {
-    return Error{ErrorCode::timed_out, "rigctld: unkeyed, but may still key"};
+    return Error{ErrorCode::timed_out,
+                 "rigctld: unkeyed, but an earlier request to key has no answer and may still key "
+                 "the transmitter"};
   }
   return {};
 }

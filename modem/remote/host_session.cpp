@@ -30,18 +30,18 @@ Result<void> HostSession::check_unread() const {
 
 Result<void> HostSession::take(Instant now, UserMessage message) {
   if (const auto* hello = std::get_if<Hello>(&message)) {
-    if (greeted_) return Error{ErrorCode::bad_field, "HELLO twice"};
+    if (greeted_) return Error{ErrorCode::bad_field, "HELLO was sent twice"};
     if (hello->version < kVersionLeast) {
-      return Error{ErrorCode::unsupported, "versions 1 and 2 are spoken here"};
+      return Error{ErrorCode::unsupported, "this host supports protocol versions 1 and 2 only"};
     }
     greeted_ = true;
     version_ = std::min(hello->version, kVersion);
     tell(Welcome{.version = version_, .token = config_.token});
     return {};
   }
-  if (!greeted_) return Error{ErrorCode::bad_field, "the first line is HELLO"};
+  if (!greeted_) return Error{ErrorCode::bad_field, "the first line must be HELLO"};
   if (std::holds_alternative<Ping>(message)) return {};
-  if (!ready_) return Error{ErrorCode::bad_field, "commands come after READY"};
+  if (!ready_) return Error{ErrorCode::bad_field, "a command came before READY"};
   if (waiting_.size() == config_.waiting_max) {
     return Error{ErrorCode::queue_full, "too many commands before the octets of a SEND"};
   }
@@ -61,7 +61,7 @@ void HostSession::on_data_connected() {
 
 Result<void> HostSession::on_data(Instant now, ByteSpan octets) {
   if (unclaimed_.size() + octets.size() > 2 * kOctetsMax) {
-    return Error{ErrorCode::too_large, "octets that no SEND has announced"};
+    return Error{ErrorCode::too_large, "octets came that no SEND has announced"};
   }
   append(unclaimed_, octets);
   move_waiting(now);

@@ -297,9 +297,9 @@ Result<void> LineSplitter::add(std::string_view octets) {
     if (c == '\n') {
       open_ = 0;
     } else if (c < ' ' || c > '~') {
-      return Error{ErrorCode::bad_field, "the control connection carries what is no text"};
+      return Error{ErrorCode::bad_field, "the control connection carried octets that are not text"};
     } else if (++open_ > kLineMax) {
-      return Error{ErrorCode::too_large, "a line of more than 4096 characters"};
+      return Error{ErrorCode::too_large, "a line has more than 4096 characters"};
     }
   }
   held_ += octets;

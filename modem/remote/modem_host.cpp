@@ -37,7 +37,9 @@ Result<void> ModemHost::open() {
   if (auto started = modem_->start(); !started) return started;
   if (modem_->lockstep()) {
     modem_->stop();
-    return Error{ErrorCode::unsupported, "a device in lockstep has no time that others could keep"};
+    return Error{
+        ErrorCode::unsupported,
+        "a device in lockstep cannot be lent, because its clock does not run with the time of day"};
   }
   control_listener_.socket = std::move(*control);
   data_listener_.socket = std::move(*data);
@@ -61,10 +63,11 @@ Result<void> ModemHost::run() {
     if (!user_) continue;
     if (auto served = serve_user(); !served) end_user(served.error());
   }
-  if (user_) end_user({ErrorCode::link_down, "the host ends"});
+  if (user_) end_user({ErrorCode::link_down, "the host is shutting down"});
   modem_->stop();
   if (stopping_) return {};
-  return Error{ErrorCode::io, "the device is lost and does not come back"};
+  return Error{ErrorCode::io,
+               "the device is lost and could not be opened again; modem_fault in the log says why"};
 }
 
 void ModemHost::wait() {
@@ -195,14 +198,14 @@ Result<void> ModemHost::serve_user() {
 Result<void> ModemHost::check_user() {
   const Duration present = posix::monotonic_now();
   if (!user_->session.ready() && present - user_->came_at > config_.greeting_max) {
-    return Error{ErrorCode::timed_out, "no HELLO and data connection in time"};
+    return Error{ErrorCode::timed_out, "HELLO or the data connection did not come in time"};
   }
   if (user_->session.ready() && present - user_->heard_at > config_.silence_max) {
-    return Error{ErrorCode::timed_out, "silent for too long"};
+    return Error{ErrorCode::timed_out, "the user was silent for too long"};
   }
   const Duration lacking = user_->stalls.look_at_incomplete(user_->session.incomplete(), present);
   if (lacking > config_.stalled_max) {
-    return Error{ErrorCode::timed_out, "the octets of a SEND do not come"};
+    return Error{ErrorCode::timed_out, "the octets of a SEND did not come"};
   }
   return {};
 }
@@ -248,7 +251,9 @@ void ModemHost::give_commands() {
 /// The burst is given after all earlier commands.
 Result<void> ModemHost::give(TransmitBurst burst) {
   insist();
-  if (to_abort_ || to_listen_) return Error{ErrorCode::queue_full, "modem commands"};
+  if (to_abort_ || to_listen_) {
+    return Error{ErrorCode::queue_full, "the modem has not taken the earlier commands yet"};
+  }
   return modem_->request(std::move(burst));
 }
 

@@ -59,10 +59,14 @@ Result<void> RemoteModem::request(Command command) {
     if (std::holds_alternative<SetReceiveModes>(command)) return {};
     return refuse(ErrorCode::link_down, "no connection to the modem");
   }
-  if (commands_.size() >= config_.commands_max) return refuse(ErrorCode::queue_full, "commands");
+  if (commands_.size() >= config_.commands_max) {
+    return refuse(ErrorCode::queue_full, "the modem has not taken the earlier commands yet");
+  }
   if (const auto* burst = std::get_if<TransmitBurst>(&command)) {
     if (burst_) return refuse(ErrorCode::refused, "another burst is pending");
-    if (burst->bytes.size() > remote::kOctetsMax) return refuse(ErrorCode::too_large, "burst");
+    if (burst->bytes.size() > remote::kOctetsMax) {
+      return refuse(ErrorCode::too_large, "the burst is longer than a remote modem takes");
+    }
     burst_ = burst->id;
     started_ = false;
     abort_asked_at_.reset();
@@ -204,13 +208,13 @@ Result<void> RemoteModem::check(Link& link, Instant present) {
   const Duration lacking =
       link.stalls.look_at_incomplete(link.session.incomplete(), posix::monotonic_now());
   if (lacking > config_.stalled_max) {
-    return Error{ErrorCode::timed_out, "octets that the modem's host announced do not come"};
+    return Error{ErrorCode::timed_out, "octets that the modem's host announced did not come"};
   }
   const std::lock_guard lock(mutex_);
   // The host gets the abort behind the octets that are being sent.
   if (abort_asked_at_ && !link.session.data_out().empty()) abort_asked_at_ = present;
   if (burst_ && abort_asked_at_ && present - *abort_asked_at_ > config_.abort_max) {
-    return Error{ErrorCode::timed_out, "the modem's host does not end a burst"};
+    return Error{ErrorCode::timed_out, "the modem's host does not stop a burst"};
   }
   return {};
 }
@@ -310,7 +314,10 @@ Result<void> RemoteModem::take_event(const Link& link, Event event) {
                  },
              },
              event);
-  if (impossible) return Error{ErrorCode::bad_field, "the host tells what cannot be"};
+  if (impossible) {
+    return Error{ErrorCode::bad_field,
+                 "the host sent an event that does not fit the state of the modem"};
+  }
   if (repeated) return {};
   queue(std::move(event));
   notify_();

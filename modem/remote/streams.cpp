@@ -35,7 +35,7 @@ Result<void> write_watched(int socket, Container& octets, StallWatch& watch, Dur
   if (auto wrote = write_from(socket, octets); !wrote) return wrote;
   const bool moved = octets.size() < before;
   if (watch.look(!octets.empty(), moved, posix::monotonic_now()) <= stalled_max) return {};
-  return Error{ErrorCode::timed_out, "the other end takes nothing"};
+  return Error{ErrorCode::timed_out, "the other end does not read"};
 }
 
 }  // namespace

@@ -28,20 +28,21 @@ Result<void> UserSession::take(HostMessage message) {
     return Error{ErrorCode::refused, "the modem's host says: " + refused->why};
   }
   if (auto* welcome = std::get_if<Welcome>(&message)) {
-    if (agreed_ != 0) return Error{ErrorCode::bad_field, "WELCOME twice"};
+    if (agreed_ != 0) return Error{ErrorCode::bad_field, "WELCOME was sent twice"};
     if (welcome->version < kVersionLeast || welcome->version > version_) {
-      return Error{ErrorCode::unsupported, "the modem's host speaks another version"};
+      return Error{ErrorCode::unsupported,
+                   "the modem's host uses another protocol version; update it or this program"};
     }
     agreed_ = welcome->version;
     token_ = std::move(welcome->token);
     return {};
   }
-  if (agreed_ == 0) return Error{ErrorCode::bad_field, "the host's first line is WELCOME"};
+  if (agreed_ == 0) return Error{ErrorCode::bad_field, "the host's first line must be WELCOME"};
   if (std::holds_alternative<Ready>(message)) {
     ready_ = true;
     return {};
   }
-  if (!ready_) return Error{ErrorCode::bad_field, "the host's second line is READY"};
+  if (!ready_) return Error{ErrorCode::bad_field, "the host's second line must be READY"};
   if (waiting_.size() == kWaitingMax) {
     return Error{ErrorCode::queue_full, "the host announces octets and does not send them"};
   }
@@ -52,7 +53,7 @@ Result<void> UserSession::take(HostMessage message) {
 
 Result<void> UserSession::on_data(ByteSpan octets) {
   if (unclaimed_.size() + octets.size() > 2 * kOctetsMax) {
-    return Error{ErrorCode::too_large, "octets that the host has not announced"};
+    return Error{ErrorCode::too_large, "octets came that the host has not announced"};
   }
   append(unclaimed_, octets);
   move_waiting();

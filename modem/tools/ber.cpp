@@ -45,11 +45,11 @@ int run_ber(const std::vector<std::string>& arguments) {
   po::options_description description;
   description.add_options()  //
       ("mode", po::value(&given.mode)->required(),
-       "waveform, rate, interleaver: 110a-2400-short")  //
+       "waveform, rate and interleaver, such as 110a-2400-short")  //
       ("bits", po::value(&given.plan.bits)->default_value(1e5),
-       "to be sent, in whole bursts")  //
+       "bits to send, in whole bursts")  //
       ("burst-s", po::value(&given.plan.burst_seconds)->default_value(20),
-       "length of a burst, preamble not counted")  //
+       "seconds of a burst, without the preamble")  //
       ("json", po::bool_switch(), "print one JSON object");
   describe(given.channel, description);
   describe(given.plan.ms110d, description);

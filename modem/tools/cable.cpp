@@ -25,18 +25,22 @@ po::options_description describe(Arguments& arguments) {
   po::options_description description;
   description.add_options()                                                                     //
       ("socket", po::value(&arguments.hub.socket_path)->required(), "path of the Unix socket")  //
-      ("stations", po::value(&arguments.stations)->default_value(2), "ends of the cable")       //
+      ("stations", po::value(&arguments.stations)->default_value(2),
+       "number of ends of the cable")  //
       ("pace", po::value(&arguments.pace)->default_value("real"),
        "real: real time; max: lockstep, as fast as the processors allow")  //
       ("delay-blocks", po::value(&arguments.hub.delay_blocks)->default_value(10),
-       "blocks of 20 ms that a station has to answer at pace real")  //
+       "number of 20 ms blocks in which a station must answer at pace real")  //
       ("channel", po::value(&arguments.channel)->default_value("clean"),
-       "clean, awgn, two-path or watterson")                                                     //
-      ("snr-db", po::value(&mixer.snr_db)->default_value(20), "signal to noise, in 3 kHz")       //
-      ("delay-ms", po::value(&mixer.delay_ms)->default_value(2), "between the two paths")        //
-      ("doppler-hz", po::value(&mixer.doppler_hz)->default_value(1), "spread of a fading path")  //
-      ("offset-hz", po::value(&mixer.offset_hz)->default_value(0), "of the carrier")             //
-      ("seed", po::value(&mixer.seed)->default_value(1), "decides noise and fading");
+       "clean, awgn, two-path or watterson")  //
+      ("snr-db", po::value(&mixer.snr_db)->default_value(20),
+       "signal-to-noise ratio in dB, in 3 kHz")                                                  //
+      ("delay-ms", po::value(&mixer.delay_ms)->default_value(2), "delay between the two paths")  //
+      ("doppler-hz", po::value(&mixer.doppler_hz)->default_value(1),
+       "Doppler spread of a fading path")                                                    //
+      ("offset-hz", po::value(&mixer.offset_hz)->default_value(0), "offset of the carrier")  //
+      ("seed", po::value(&mixer.seed)->default_value(1),
+       "seed of noise and fading, to repeat a run");
   return description;
 }
 

@@ -84,7 +84,7 @@ Result<double> signal_power(const Arguments& given) {
   }
   if (meter.power() > 0) return meter.power();
   return Error{ErrorCode::bad_field,
-               given.in.path + ": no signal that noise could be measured by; see --signal-db"};
+               given.in.path + ": there is no signal to set the noise by; give --signal-db"};
 }
 
 struct Outcome {
@@ -117,7 +117,7 @@ Result<Outcome> pass(const Arguments& given, const channel::SimulatedChannel::Co
   }
   if (auto closed = sink.close(); !closed) return closed.error();
   if (!anything) {  // the input was a pipe, and measuring the power consumed it
-    return Error{ErrorCode::bad_field, given.in.path + ": nothing to read; see --signal-db"};
+    return Error{ErrorCode::bad_field, given.in.path + ": there are no samples; give --signal-db"};
   }
   return Outcome{.in = source->take_level(), .clipped = sink.clipped()};
 }
@@ -132,7 +132,7 @@ Result<void> check(const Arguments& given) {
   if (auto good = check_within("--gain-db", given.gain_db, -100, 100); !good) return good;
   if (auto good = check_within("--signal-db", given.signal_db, -100, 20); !good) return good;
   if (given.in.path == "-" && !given.signal_given) {
-    return Error{ErrorCode::bad_field, "standard input is read once only: give --signal-db"};
+    return Error{ErrorCode::bad_field, "standard input can be read only once; give --signal-db"};
   }
   if (auto good = check_sound_file_name(given.out); !good) return good;
   return check_apart(given.in.path, given.out);
@@ -147,12 +147,12 @@ int run_channel(const std::vector<std::string>& arguments) {
   description.add_options()                                                              //
       ("in", po::value(&given.in.path)->required(), "sound file; - for standard input")  //
       ("out", po::value(&given.out)->required(),
-       "sound file to write; - for bare samples, s16le, on standard output")  //
+       "sound file to write; - for samples without a header, s16le, on standard output")  //
       ("out-rate", po::value(&given.out_rate)->default_value(0),
-       "its samples per second; those of the input unless stated")  //
+       "samples per second of --out; default: those of the input")  //
       ("signal-db", po::value(&given.signal_db)->default_value(0),
-       "power of the clean signal, 0 being full scale; measured unless stated")  //
-      ("gain-db", po::value(&given.gain_db)->default_value(0), "of what is written");
+       "power of the clean signal, where 0 is full scale; default: it is measured")  //
+      ("gain-db", po::value(&given.gain_db)->default_value(0), "gain of the written sound");
   describe(given.channel, description);
   const PlainArguments plain{.option = "in", .count_max = 1, .words = "FILE"};
   const ParsedOptions parsed = parse_options("channel", description, arguments, plain);
@@ -172,7 +172,7 @@ int run_channel(const std::vector<std::string>& arguments) {
                name_of(given.channel).c_str(), given.channel.snr_db, power_db(*power),
                static_cast<unsigned long long>(given.channel.seed));
   if (done->in.not_numbers > 0) {
-    std::fprintf(stderr, "hfmodem channel: %s: %llu samples are no numbers, taken for silence\n",
+    std::fprintf(stderr, "hfmodem channel: %s: %llu samples are not numbers, taken for silence\n",
                  given.in.path.c_str(), static_cast<unsigned long long>(done->in.not_numbers));
   }
   if (done->clipped > 0) {

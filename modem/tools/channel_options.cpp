@@ -18,19 +18,22 @@ constexpr double kDopplerMin = 0.01;  // slower fading needs hours of signal to 
 void describe(ChannelOptions& o, po::options_description& description) {
   description.add_options()  //
       ("channel", po::value(&o.name),
-       "paths by name: awgn, two-path (2 ms), or one of ITU-R F.1487, such as poor")       //
-      ("snr-db", po::value(&o.snr_db)->default_value(20), "signal to noise, in 3 kHz")     //
-      ("delay-ms", po::value(&o.delay_ms)->default_value(0), "between two paths alike")    //
-      ("doppler-hz", po::value(&o.doppler_hz)->default_value(0), "spread of each path")    //
-      ("offset-hz", po::value(&o.offset_hz)->default_value(0), "of the carrier")           //
-      ("skew-ppm", po::value(&o.skew_ppm)->default_value(0), "receiver's clock too fast")  //
+       "name of the channel: awgn, two-path (2 ms), or one of ITU-R F.1487, such as poor")  //
+      ("snr-db", po::value(&o.snr_db)->default_value(20),
+       "signal-to-noise ratio in dB, in 3 kHz")  //
+      ("delay-ms", po::value(&o.delay_ms)->default_value(0),
+       "delay between the two paths, which have equal power")                                    //
+      ("doppler-hz", po::value(&o.doppler_hz)->default_value(0), "Doppler spread of each path")  //
+      ("offset-hz", po::value(&o.offset_hz)->default_value(0), "offset of the carrier")          //
+      ("skew-ppm", po::value(&o.skew_ppm)->default_value(0),
+       "error of the receiver's sample clock; above 0: too fast")  //
       ("impulses-per-s", po::value(&o.impulses_per_s)->default_value(0),
-       "crashes of static, 5 ms in the mean")  //
+       "bursts of static per second, 5 ms long on average")  //
       ("impulse-db", po::value(&o.impulse_db)->default_value(20),
-       "power of a crash over the signal's")  //
+       "power of a burst of static above the signal's")  //
       ("ssb-filter", po::bool_switch(&o.ssb_filter),
-       "the receiver hears 300 to 3000 Hz only")  //
-      ("seed", po::value(&o.seed)->default_value(1), "decides noise and fading");
+       "limit the receiver to 300 to 3000 Hz")  //
+      ("seed", po::value(&o.seed)->default_value(1), "seed of noise and fading, to repeat a run");
 }
 
 Result<channel::SimulatedChannel::Config> channel_of(const ChannelOptions& o, double signal_power) {
@@ -44,7 +47,7 @@ Result<channel::SimulatedChannel::Config> channel_of(const ChannelOptions& o, do
     if (!checked) return checked.error();
   }
   if (o.doppler_hz > 0 && o.doppler_hz < kDopplerMin) {
-    return Error{ErrorCode::bad_field, "--doppler-hz is 0 or at least 0.01"};
+    return Error{ErrorCode::bad_field, "--doppler-hz must be 0 or at least 0.01"};
   }
   channel::SimulatedChannel::Config config;
   if (o.name.empty()) {
@@ -91,7 +94,7 @@ Result<std::vector<channel::Path>> paths_of(std::string_view name) {
   if (name == "awgn") return two_paths(0, 0);
   if (name == "two-path") return two_paths(2, 0);
   if (auto paths = channel::paths_by_name(name); !paths.empty()) return paths;
-  std::string known = "no such channel; there are awgn two-path";
+  std::string known = "unknown channel; the channels are awgn two-path";
   for (const auto other : channel::channel_names()) known += " " + std::string(other);
   return Error{ErrorCode::bad_field, known};
 }

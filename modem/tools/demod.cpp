@@ -104,12 +104,12 @@ void warn_of_sound(const std::string& path, SampleSource& source) {
   };
   if (source.file().unfinished()) {
     warn(
-        "the header has no number of samples, as if the recorder was killed; everything behind "
-        "it is taken for samples");
+        "the header has no number of samples, as if the recorder was killed; all octets after it "
+        "are read as samples");
   }
   const LevelMeter::Reading level = source.take_level();
   if (level.not_numbers > 0) {
-    warn(std::to_string(level.not_numbers) + " samples are no numbers, taken for silence");
+    warn(std::to_string(level.not_numbers) + " samples are not numbers, taken for silence");
   }
   if (const auto channel = source.file().channel_with_sound()) {
     const std::string number = std::to_string(*channel);
@@ -148,15 +148,15 @@ int run_demod(const std::vector<std::string>& arguments) {
   po::options_description description;
   description.add_options()  //
       ("in", po::value(&paths)->required()->composing(),
-       "sound file, as a plain argument too, and several times; - for standard input");
+       "sound file, also as a plain argument, and repeatable; - for standard input");
   describe(in, description);
   description.add_options()  //
       ("out", po::value(&out),
        "file for the bytes found; - for standard output. Without it they are shown with each "
        "burst, as text or in hex")  //
       ("mode", po::value(&mode_names_given)->composing(),
-       "listen for this mode only, several times for several: a name, the beginning of some "
-       "(4285), a pattern (4539-*-vl). 4285 must be named, others find themselves")  //
+       "listen for this mode only; the option may be repeated: a name, the beginning of names "
+       "(4285), a pattern (4539-*-vl). 4285 must be named; the other modes are recognised")  //
       ("json", po::bool_switch(), "print one JSON object per burst");
   const PlainArguments plain{.option = "in", .count_max = -1, .words = "FILE..."};
   const ParsedOptions parsed = parse_options("demod", description, arguments, plain);
@@ -183,9 +183,10 @@ int run_demod(const std::vector<std::string>& arguments) {
     good = false;
   }
   if (listing.cut_off() > 0) {
-    std::cerr << "hfmodem demod: " << listing.cut_off() << " of " << listing.bursts()
-              << " bursts were not heard from their beginning to their end of message; octets are "
-                 "missing\n";
+    std::cerr
+        << "hfmodem demod: " << listing.cut_off() << " of " << listing.bursts()
+        << " bursts were not received from their beginning to their end of message; octets are "
+           "missing\n";
   }
   return good && listing.cut_off() == 0 ? kExitOk : kExitFailed;
 }

@@ -10,16 +10,18 @@ namespace po = boost::program_options;
 void describe(DeviceOptions& o, po::options_description& description) {
   description.add_options()  //
       ("input", po::value(&o.card.input_name),
-       "sound card to hear: part of its name, or usb:PATH")  //
+       "sound card for input: part of its name, or usb:PATH")  //
       ("input-channel", po::value(&o.card.input_channel)->default_value(0),
-       "channel that is heard, 1 or 2; 0: the one with sound")                     //
-      ("output", po::value(&o.card.output_name), "... and of the one to send by")  //
+       "input channel, 1 or 2; 0: the one with sound")  //
+      ("output", po::value(&o.card.output_name),
+       "sound card for output: part of its name, or usb:PATH")  //
       ("round-trip-ms", po::value(&o.round_trip_ms)->default_value(0),
-       "of the sound card, as `doctor --loop` measures it; 0: what it says of itself")  //
-      ("rate", po::value(&o.card.rate_hz)->default_value(48000), "of the sound card")   //
-      ("cable", po::value(&o.cable), "audio cable with this socket, not a sound card")  //
-      ("station", po::value(&o.station)->default_value(-1),
-       "end of the cable; -1: any that is free");
+       "delay of the sound card, as `doctor --loop` measures it; 0: the value that the card "
+       "reports")  //
+      ("rate", po::value(&o.card.rate_hz)->default_value(48000),
+       "samples per second of the sound card")                                                  //
+      ("cable", po::value(&o.cable), "use the audio cable with this socket, not a sound card")  //
+      ("station", po::value(&o.station)->default_value(-1), "end of the cable; -1: any free end");
 }
 
 Result<void> check(DeviceOptions& o) {

@@ -62,7 +62,7 @@ class Findings {
                 power_db(sound.level.power), power_db(sound.level.peak * sound.level.peak),
                 static_cast<unsigned long long>(sound.level.clipped), sound.level.mean);
     if (sound.level.not_numbers > 0) {
-      std::printf("%s  sound    %llu samples are no numbers\n", mark(false),
+      std::printf("%s  sound    %llu samples are not numbers\n", mark(false),
                   static_cast<unsigned long long>(sound.level.not_numbers));
     }
     if (sound.rate_hz > 0) {
@@ -82,14 +82,14 @@ class Findings {
     if (sound) losses("sending the tone", sound->lost);
   }
   void loop(const Examination::Loop& loop) {
-    losses("the burst went around", loop.lost);
+    losses("sending and receiving the burst", loop.lost);
     const bool right = loop.heard && loop.octets_right == loop.octets;
     if (!loop.heard) {
       std::printf("%s  loop     the burst did not come back\n", mark(false));
       return;
     }
     std::printf(
-        "%s  loop     %zu of %zu octets right, SNR %.1f dB, offset %.2f Hz, %.0f ms around\n",
+        "%s  loop     %zu of %zu octets correct, SNR %.1f dB, offset %.2f Hz, %.0f ms round trip\n",
         mark(right), loop.octets_right, loop.octets, static_cast<double>(loop.snr_db),
         static_cast<double>(loop.offset_hz), loop.round_trip_ms);
   }
@@ -183,12 +183,14 @@ void examine(Arguments& given, const Mode& mode, Device& device, KeyWay way, Fin
 int run_doctor(const std::vector<std::string>& arguments) {
   Arguments given;
   po::options_description description;
-  description.add_options()                                                            //
-      ("seconds", po::value(&given.seconds)->default_value(2), "to listen, up to 10")  //
+  description.add_options()                                                                    //
+      ("seconds", po::value(&given.seconds)->default_value(2), "seconds to listen, up to 10")  //
       ("tone-seconds", po::value(&given.tone_seconds)->default_value(0),
-       "send a tone of 1500 Hz; 1 with a key, where none is stated")                              //
-      ("loop", po::bool_switch(&given.loop), "output and input are joined: send a burst around")  //
-      ("mode", po::value(&given.mode)->default_value("110a-1200-short"), "of that burst");
+       "seconds to send a tone of 1500 Hz; default: 1 with a key, else 0")  //
+      ("loop", po::bool_switch(&given.loop),
+       "send a burst from the output to the input, which must be connected")  //
+      ("mode", po::value(&given.mode)->default_value("110a-1200-short"),
+       "mode of the burst of --loop");
   describe(given.device, description);
   describe(given.key, description);
   describe(given.lead, description);

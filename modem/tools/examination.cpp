@@ -90,7 +90,7 @@ Examination::Examination(Device& device, std::function<Duration()> monotonic, Ra
 Result<std::span<const float>> Examination::exchange(std::span<const float> made) {
   for (unsigned silent = 0;; ++silent) {
     if (overdue_at_ && monotonic_() > *overdue_at_) {
-      return Error{ErrorCode::timed_out, "samples come far too slowly"};
+      return Error{ErrorCode::timed_out, "the samples come far too slowly"};
     }
     const auto got = device_->receive(received_);
     if (got) {

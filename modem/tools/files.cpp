@@ -24,7 +24,7 @@ Result<void> check_apart(const std::string& in, const std::string& out) {
   std::error_code none;  // a file that does not exist is not the same file
   if (!std::filesystem::is_regular_file(source, none)) return {};
   if (!std::filesystem::equivalent(source, out, none)) return {};
-  return Error{ErrorCode::bad_field, "--out would be written over --in"};
+  return Error{ErrorCode::bad_field, "--out would overwrite --in"};
 }
 
 Result<Bytes> read_octets(const std::string& path) {

@@ -26,7 +26,8 @@ int run_key(const std::vector<std::string>& arguments) {
   double seconds = 1;
   po::options_description description;
   describe(given, description);
-  description.add_options()("seconds", po::value(&seconds)->default_value(1), "to key, up to 10");
+  description.add_options()("seconds", po::value(&seconds)->default_value(1),
+                            "seconds to key, up to 10");
   const ParsedOptions parsed = parse_options("key", description, arguments);
   if (parsed.exit_code) return *parsed.exit_code;
   auto way = key_way_of(given);

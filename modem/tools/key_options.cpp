@@ -23,14 +23,17 @@ constexpr double kLeadTailMaxMs = 2000;
 
 void describe(LeadOptions& o, po::options_description& description) {
   description.add_options()  //
-      ("vox", po::bool_switch(&o.vox), "the radio keys on sound: a tone fills the lead")(
+      ("vox", po::bool_switch(&o.vox), "the radio keys on sound (VOX): a tone fills the lead")(
           "ptt-lead-ms", po::value<double>()->notifier([&o](double ms) { o.lead_ms = ms; }),
-          "key to first sample; 0 unless stated, or 300 with --vox")  //
-      ("ptt-tail-ms", po::value(&o.tail_ms)->default_value(0), "last sample to unkeying");
+          "time from keying to the first sample; default: 0, with --vox 300")  //
+      ("ptt-tail-ms", po::value(&o.tail_ms)->default_value(0),
+       "time from the last sample to unkeying");
 }
 
 Result<void> check(const LeadOptions& o, const KeyWay& way) {
-  if (o.vox && way.ptt) return Error{ErrorCode::bad_field, "--vox is a way to key by itself"};
+  if (o.vox && way.ptt) {
+    return Error{ErrorCode::bad_field, "--vox cannot be combined with another way to key"};
+  }
   if (auto good = check_within("--ptt-lead-ms", o.lead_ms.value_or(0), 0, kLeadTailMaxMs); !good) {
     return good;
   }
@@ -55,15 +58,17 @@ std::string setting_of(const LeadOptions& o) {
 }
 
 void describe(KeyOptions& o, po::options_description& description) {
-  description.add_options()                                                          //
-      ("rigctld-port", po::value(&o.rigctld_port), "hamlib's daemon, mostly 4532")   //
-      ("data-input", po::bool_switch(&o.data_input), "rigctld: T 3 instead of T 1")  //
-      ("serial-rts", po::value(&o.serial_rts), "RTS of this serial port")            //
-      ("serial-dtr", po::value(&o.serial_dtr), "DTR of this serial port")            //
+  description.add_options()  //
+      ("rigctld-port", po::value(&o.rigctld_port),
+       "key with rigctld of hamlib at this port, mostly 4532")  //
+      ("data-input", po::bool_switch(&o.data_input),
+       "rigctld: key with T 3 (data input) instead of T 1")                         //
+      ("serial-rts", po::value(&o.serial_rts), "key with RTS of this serial port")  //
+      ("serial-dtr", po::value(&o.serial_dtr), "key with DTR of this serial port")  //
       ("other-line-up", po::bool_switch(&o.other_line_up),
-       "serial port: raise the line that does not key")                          //
-      ("cm108", po::value(&o.cm108), "sound chip with this /dev/hidraw device")  //
-      ("pin", po::value(&o.pin)->default_value(3), "cm108: 1 to 8");
+       "serial port: raise the other line, the one that does not key")                      //
+      ("cm108", po::value(&o.cm108), "key with the sound chip at this /dev/hidraw device")  //
+      ("pin", po::value(&o.pin)->default_value(3), "cm108: number of the pin that keys, 1 to 8");
 }
 
 namespace {
@@ -99,20 +104,20 @@ Result<KeyWay> key_way_of(const KeyOptions& given) {
     return KeyWay{guarded(key_name(chip), std::make_unique<Cm108Ptt>(chip)),
                   "cm108 { path: \"" + given.cm108 + "\" pin: " + std::to_string(given.pin) + " }",
                   {},
-                  "the chip took the report, and does not answer more"};
+                  "the chip took the report, but it reports no key state"};
   }
   const RigctldPtt::Config rigctld{.port = static_cast<std::uint16_t>(given.rigctld_port),
                                    .data_input = given.data_input};
   return KeyWay{guarded(key_name(rigctld), std::make_unique<RigctldPtt>(rigctld)),
                 "rigctld { port: " + std::to_string(given.rigctld_port) +
                     (given.data_input ? " data_input: true" : "") + " }",
-                "the radio says so (t of rigctld)",
-                "rigctld answers RPRT 0, and does not know more (t)"};
+                "the radio reports it (t of rigctld)",
+                "rigctld answers RPRT 0, but the radio reports no key state (t)"};
 }
 
 std::string text_of(Unkeyed unkeyed, const KeyWay& way) {
   if (unkeyed == Unkeyed::confirmed) return "unkeyed, confirmed: " + way.confirmed;
-  return "told to unkey, which cannot be confirmed, so look at the transmitter: " + way.unconfirmed;
+  return "unkeyed, but this cannot be confirmed, so check the transmitter: " + way.unconfirmed;
 }
 
 }  // namespace s5066::modem::tools

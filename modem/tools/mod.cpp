@@ -64,11 +64,11 @@ int run_mod(const std::vector<std::string>& arguments) {
   po::options_description description;
   description.add_options()  //
       ("mode", po::value(&mode_text)->required(),
-       "waveform, rate, interleaver: 110a-2400-short")                                   //
+       "waveform, rate and interleaver, such as 110a-2400-short")                        //
       ("in", po::value(&in)->required(), "file of bytes to send; - for standard input")  //
       ("out", po::value(&out)->required(),
-       "sound file to write, .wav or .flac or alike; - for bare samples, s16le, on standard "
-       "output")  //
+       "sound file to write, such as .wav or .flac; - for samples without a header, s16le, on "
+       "standard output")  //
       ("rate", po::value(&rate)->default_value(48000), "samples per second");
   describe(choice, description);
   const PlainArguments plain{.option = "in", .count_max = 1, .words = "FILE"};

@@ -14,11 +14,11 @@ namespace {
 namespace po = boost::program_options;
 
 void print_text(const std::vector<Mode>& modes) {
-  std::printf("%-18s %7s %12s  %s\n", "mode", "bit/s", "shortest, s", "found by its receiver");
+  std::printf("%-18s %7s %12s  %s\n", "mode", "bit/s", "shortest, s", "recognised by its receiver");
   for (const Mode& mode : modes) {
     std::printf("%-18s %7u %12.2f  %s\n", to_string(mode).c_str(), mode.rate_bps,
                 to_seconds(airtime(mode, 1)),
-                tells_itself(mode) ? "by itself" : "only if named with --mode");
+                tells_itself(mode) ? "automatically" : "only if named with --mode");
   }
 }
 
@@ -37,7 +37,7 @@ int run_modes(const std::vector<std::string>& arguments) {
   po::options_description description;
   description.add_options()  //
       ("mode", po::value(&patterns)->composing(),
-       "only these: a mode, the beginning of some (4285), or a pattern (4539-*-vl)")  //
+       "list only these: a mode, the beginning of names (4285), or a pattern (4539-*-vl)")  //
       ("json", po::bool_switch(), "print one JSON object per mode");
   const PlainArguments plain{.option = "mode", .count_max = -1, .words = "[MODE...]"};
   const ParsedOptions parsed = parse_options("modes", description, arguments, plain);

@@ -105,7 +105,7 @@ void describe(Ms110dChoice& choice, po::options_description& description) {
   };
   description.add_options()  //
       ("constraint-length-7", po::bool_switch()->notifier(take),
-       "send 110D for a peer that takes no other; 9 unless given");
+       "send 110D with constraint length 7, for a peer that decodes no other; default: 9");
 }
 
 int usage_error(const std::string& subcommand, const Error& error) {

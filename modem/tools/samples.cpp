@@ -29,10 +29,11 @@ void describe(SourceOptions& o, po::options_description& description) {
       ("raw", po::value(&o.raw),
        ("the file has bare samples of this encoding:" + known_encodings()).c_str())  //
       ("rate", po::value(&o.rate)->default_value(0),
-       "samples per second of a raw file, or of one whose header is wrong")  //
+       "samples per second of a raw file, or of a file with a wrong header")  //
       ("channels", po::value(&o.channels)->default_value(1),
-       "channels of a raw file")  //
-      ("take-channel", po::value(&o.channel)->default_value(1), "channel that is read, from 1");
+       "number of channels of a raw file")  //
+      ("take-channel", po::value(&o.channel)->default_value(1),
+       "number of the channel that is read, from 1");
 }
 
 Result<void> check(const SourceOptions& o) {

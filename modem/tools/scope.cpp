@@ -75,9 +75,9 @@ int run_scope(const std::vector<std::string>& arguments) {
   description.add_options()                                                                      //
       ("interval", po::value(&given.interval)->default_value(0.5), "seconds between two lines")  //
       ("seconds", po::value(&given.seconds)->default_value(kForEver),
-       "to listen; 0: until a signal ends it")  //
+       "seconds to listen; 0: until it is stopped with Ctrl-C or a signal")  //
       ("mode", po::value(&given.modes)->composing(),
-       "listen for this mode only; repeat it; 4285 must be named");
+       "listen for this mode only; the option may be repeated; 4285 must be named");
   const ParsedOptions parsed = parse_options("scope", description, arguments);
   if (parsed.exit_code) return *parsed.exit_code;
   const auto modes = check(given);

@@ -41,14 +41,15 @@ struct Arguments {
 void describe(Arguments& given, po::options_description& description) {
   description.add_options()  //
       ("listen", po::value(&given.host.address)->default_value(given.host.address),
-       "IP address; whoever reaches it can transmit")  //
+       "IP address to listen on; every host that can reach it can transmit")  //
       ("control-port", po::value(&given.control_port)->default_value(5067),
        "TCP port of the control connection")  //
       ("data-port", po::value(&given.data_port)->default_value(5068),
-       "TCP port of the data connection")                                                     //
-      ("mode", po::value(&given.modes)->composing(), "listen for this mode only; repeat it")  //
+       "TCP port of the data connection")  //
+      ("mode", po::value(&given.modes)->composing(),
+       "listen for this mode only; the option may be repeated")  //
       ("full-duplex", po::bool_switch(&given.full_duplex),
-       "hear while sending, on another frequency; the node wants full_duplex too");
+       "receive while transmitting, on another frequency; the node needs full_duplex as well");
   describe(given.device, description);
   describe(given.key, description);
   describe(given.lead, description);

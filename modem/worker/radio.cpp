@@ -45,13 +45,18 @@ void Radio::on_command(Command command, Instant requested_at) {
 
 void Radio::transmit(const TransmitBurst& command, Instant requested_at) {
   const std::string name = "burst " + std::to_string(command.id.value);
-  if (device_lost_) return fault(FaultKind::command_refused, name + ": no device");
-  if (key_failed_) return fault(FaultKind::command_refused, name + ": not unkeyed yet");
-  if (burst_) return fault(FaultKind::command_refused, name + ": another one is pending");
-  if (!is_supported(command.mode)) return fault(FaultKind::command_refused, name + ": mode");
+  if (device_lost_) return fault(FaultKind::command_refused, name + ": the device is lost");
+  if (key_failed_) {
+    return fault(FaultKind::command_refused,
+                 name + ": the transmitter is not confirmed unkeyed yet");
+  }
+  if (burst_) return fault(FaultKind::command_refused, name + ": another burst is pending");
+  if (!is_supported(command.mode)) {
+    return fault(FaultKind::command_refused, name + ": its mode is not supported");
+  }
   const bool has_time = command.not_before != Instant{};
   if (has_time && requested_at - command.not_before > config_.late_max) {
-    return fault(FaultKind::command_refused, name + ": its time is over");
+    return fault(FaultKind::command_refused, name + ": it is too late to send it");
   }
   const Duration keyed =
       config_.ptt_lead + airtime(command.mode, command.bytes.size()) + config_.ptt_tail;

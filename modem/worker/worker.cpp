@@ -99,7 +99,7 @@ Result<void> Worker::start() {
   if (!unkeyed) {
     count(&Stats::ptt_failures);
     key_missing_since_ = config_.monotonic();
-    radio_->on_key_failed("not reached: " + unkeyed.error().detail);
+    radio_->on_key_failed("the key could not be reached: " + unkeyed.error().detail);
   }
   thread_ = std::thread([this] { run(); });
   return {};
@@ -145,7 +145,7 @@ Result<void> Worker::request(Command command) {
     return {};
   }
   ++stats_.commands_refused;
-  return Error{ErrorCode::queue_full, "modem commands"};
+  return Error{ErrorCode::queue_full, "the modem has not taken the earlier commands yet"};
 }
 
 std::optional<Event> Worker::poll_event() {
@@ -356,8 +356,9 @@ void Worker::report_trip() {
   if (!tripped || trip_reported_) return;
   trip_reported_ = true;
   count(&Stats::watchdog_trips);
-  radio_->on_key_failed(*tripped == KeyTrip::too_long ? "watchdog: keyed for too long"
-                                                      : "watchdog: keyed, and no sound moved");
+  radio_->on_key_failed(*tripped == KeyTrip::too_long
+                            ? "watchdog: keyed for too long"
+                            : "watchdog: keyed, but the device took no samples");
   publish();
 }
 
@@ -392,6 +393,7 @@ bool Worker::recover(const Error& error) {
   Duration reported_at = config_.monotonic();
   Duration report_after = config_.lost_repeat;
   const auto attempts_max = config_.reopen_attempts_max;
+  Error last = error;
   for (unsigned attempt = 0; !attempts_max || attempt < *attempts_max; ++attempt) {
     const Duration until = config_.monotonic() + delay;
     while (!stopping_ && config_.monotonic() < until) {
@@ -405,15 +407,16 @@ bool Worker::recover(const Error& error) {
     if (stopping_) return false;
     const auto opened = reopen();
     if (opened) return true;
-    if (opened.error().code == ErrorCode::refused) break;
+    last = opened.error();
+    if (last.code == ErrorCode::refused) break;
     if (config_.monotonic() - reported_at >= report_after) {
-      radio_->on_notice(FaultKind::device_lost, "still: " + to_string(opened.error()));
+      radio_->on_notice(FaultKind::device_lost, "still lost: " + to_string(last));
       reported_at = config_.monotonic();
       report_after = std::min(2 * report_after, config_.lost_repeat_max);
     }
     delay = std::min(2 * delay, config_.reopen_delay_max);
   }
-  radio_->on_device_lost("given up: " + info_.name);
+  radio_->on_device_lost("not opened again: " + info_.name + ": " + to_string(last));
   take_commands();
   publish();
   return false;
@@ -426,7 +429,7 @@ Result<void> Worker::reopen() {
                     info.lockstep == info_.lockstep;
   if (!same) {
     device_->close();
-    return Error{ErrorCode::refused, "device came back with other properties"};
+    return Error{ErrorCode::refused, "the device came back with another sample rate or block size"};
   }
   info_ = info;  // a device that was plugged in elsewhere may have another name or delay
   radio_->set_transmit_delay(transmit_delay());
@@ -499,7 +502,7 @@ void Worker::step_clock(Duration now) {
   radio_->on_clock_behind(samples);
   radio_->on_notice(
       FaultKind::samples_dropped,
-      std::to_string(samples) + " received samples lost, of which the device knows nothing");
+      std::to_string(samples) + " received samples lost without a report of the device");
   const std::lock_guard lock(mutex_);
   stats_.samples_dropped += samples * info_.rate_hz / kSampleRate;
 }
@@ -518,7 +521,8 @@ bool Worker::queue_event(Event event) {
   const std::lock_guard lock(mutex_);
   const auto has_room = [this] { return events_.capacity() - events_.size() > kEventsReserved; };
   if (events_lost_unreported_ > 0 && has_room()) {
-    const std::string detail = std::to_string(events_lost_unreported_) + " modem events not read";
+    const std::string detail = std::to_string(events_lost_unreported_) +
+                               " modem events were lost, because they were not read";
     events_lost_unreported_ = 0;
     static_cast<void>(
         events_.push(Fault{.at = at(event), .kind = FaultKind::samples_dropped, .detail = detail}));

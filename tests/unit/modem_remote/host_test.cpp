@@ -221,7 +221,7 @@ TEST_F(PlayedHost, a_burst_that_is_told_to_be_refused_is_not_sent) {
   ASSERT_TRUE(modem_->was_given_burst(2));
   modem_->tell(Fault{.at = Instant{posix::monotonic_now()},
                      .kind = FaultKind::command_refused,
-                     .detail = "burst 1: its time is over"});
+                     .detail = "burst 1: it is too late to send it"});
   EXPECT_TRUE(user.hears(" command_refused "));
   EXPECT_TRUE(modem_->was_told_to_abort(2));
 }

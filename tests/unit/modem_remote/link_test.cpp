@@ -329,7 +329,7 @@ TEST(ModemHost, a_user_who_is_silent_loses_the_modem_and_the_key_goes_up) {
     user.say("PING\n");
     ASSERT_TRUE(user.hears_more());
   }
-  EXPECT_TRUE(user.hears("REFUSED silent for too long"));
+  EXPECT_TRUE(user.hears("REFUSED the user was silent for too long"));
   EXPECT_TRUE(lender.unkeys_early());
 }
 
@@ -340,7 +340,7 @@ TEST(ModemHost, a_user_whose_octets_do_not_come_loses_the_modem) {
   ASSERT_NO_FATAL_FAILURE(user.become_ready());
   user.say("SEND 1 110a-2400-short 0 5\n");
   Rude::write(user.data, "four");
-  const std::string why = "REFUSED the octets of a SEND do not come";
+  const std::string why = "REFUSED the octets of a SEND did not come";
   EXPECT_TRUE(eventually([&] {
     user.say("PING\n");
     return !user.hears_more() || user.heard.find(why) != std::string::npos;

@@ -137,7 +137,7 @@ TEST(RemoteModem, a_host_whose_octets_do_not_come_is_counted_as_lost) {
   }));
   ASSERT_TRUE(lost.has_value());
   EXPECT_EQ(lost->kind, FaultKind::device_lost);
-  EXPECT_NE(lost->detail.find("do not come"), std::string::npos) << lost->detail;
+  EXPECT_NE(lost->detail.find("did not come"), std::string::npos) << lost->detail;
 }
 
 // The host may have lost the end of the burst while its clock goes on. Without a limit the node
@@ -165,7 +165,7 @@ TEST(RemoteModem, a_host_that_does_not_end_a_burst_when_told_is_counted_as_lost)
   const auto lost = await<Fault>(modem);
   ASSERT_TRUE(lost.has_value());
   EXPECT_EQ(lost->kind, FaultKind::device_lost);
-  EXPECT_NE(lost->detail.find("does not end a burst"), std::string::npos) << lost->detail;
+  EXPECT_NE(lost->detail.find("does not stop a burst"), std::string::npos) << lost->detail;
   host.hang_up();
   ASSERT_NO_FATAL_FAILURE(host.greet());
   EXPECT_TRUE(request(3));

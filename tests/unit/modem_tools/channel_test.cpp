@@ -254,7 +254,7 @@ TEST_F(Channel, samples_that_are_no_numbers_are_counted_and_taken_for_silence) {
   write("heard", raw);
   ASSERT_EQ(demod_heard("--raw f32le --rate 48000"), 0) << read("stderr");
   EXPECT_EQ(read("out"), text);
-  EXPECT_TRUE(said("stderr", "samples are no numbers")) << read("stderr");
+  EXPECT_TRUE(said("stderr", "samples are not numbers")) << read("stderr");
 }
 
 TEST_F(Channel, nothing_behind_a_source_sees_what_is_no_number) {
@@ -327,7 +327,7 @@ TEST_F(Channel, does_not_write_over_what_it_reads) {
   const std::string before = read("wav");
   for (const char* more : {"", " --signal-db -9"}) {
     EXPECT_NE(run("channel --in " + path("wav") + " --out " + path("wav") + more), 0);
-    EXPECT_TRUE(said("stderr", "--out would be written over --in")) << read("stderr");
+    EXPECT_TRUE(said("stderr", "--out would overwrite --in")) << read("stderr");
     EXPECT_EQ(read("wav"), before);
   }
 }

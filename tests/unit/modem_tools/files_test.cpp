@@ -67,7 +67,7 @@ TEST_F(Files, the_ending_of_a_name_says_which_sound_file_is_written) {
   }
   for (const char* command : {"mod --mode 110a-2400-short --in in", "channel --in m"}) {
     EXPECT_EQ(run(std::string(command) + " --out m.mp3"), 2);
-    EXPECT_TRUE(said("m.mp3: no sound file is written by that ending")) << read("stderr");
+    EXPECT_TRUE(said("m.mp3: no sound file can be written with that ending")) << read("stderr");
   }
 }
 
@@ -80,7 +80,7 @@ TEST_F(Files, what_is_not_a_sound_file_is_named_for_what_it_is) {
            {"folder", "is a folder"},
            {"empty", "the file is empty"},
            {"letter", "this is text, not sound"},
-           {"bare", "if it holds bare samples, give --raw"},
+           {"bare", "if it holds samples without a header, give --raw"},
            {"missing", "No such file"}}) {
     EXPECT_EQ(run("demod " + path(name)), 1) << name;
     EXPECT_TRUE(said(words)) << name << ": " << read("stderr");

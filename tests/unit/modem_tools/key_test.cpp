@@ -46,7 +46,7 @@ TEST(HfmodemKey, says_whether_it_is_known_that_the_transmitter_is_unkeyed) {
   rig.ignore_unkeying(2);  // the first comes before keying
   ended = key(arguments);
   EXPECT_EQ(ended.exit_code, 0) << ended.text;
-  EXPECT_NE(ended.text.find("unkeyed, confirmed: the radio says so"), std::string::npos)
+  EXPECT_NE(ended.text.find("unkeyed, confirmed: the radio reports it"), std::string::npos)
       << ended.text;
   EXPECT_TRUE(rig.done().ends_with("t\nT 0\nt\nt\n")) << rig.done();
 }

@@ -69,7 +69,7 @@ TEST(Worker, why_a_device_does_not_come_is_told_again_and_ever_more_rarely) {
       const auto* fault = std::get_if<Fault>(&*event);
       ASSERT_NE(fault, nullptr);
       EXPECT_EQ(fault->kind, FaultKind::device_lost);
-      EXPECT_EQ(fault->detail.find("still: not found: as told") == 0, !told_at.empty())
+      EXPECT_EQ(fault->detail.find("still lost: not found: as told") == 0, !told_at.empty())
           << fault->detail;
       told_at.push_back(second);
     }
