@@ -42,17 +42,21 @@ void check_allow(const Section& allow, const runtime::AllowEntry& entry, const N
     allow.complain_of_section("allow: needs address, certificate or both");
   }
   if (!entry.certificate.empty() && !setup.sis.tls) {
-    allow.complain("certificate", "only with tls");
+    allow.complain("certificate", "needs `tls`");
   }
   if (!is_loopback(setup.sis.address) && !allow.has("saps")) {
-    allow.complain_of_section("allow: beyond loopback needs `saps`, those its clients may bind to");
+    allow.complain_of_section(
+        "allow: needs `saps`, the SAPs that its clients may bind to, because `listen` is not "
+        "loopback");
   }
   check_saps(allow, setup);
 }
 
 void check_sis(const Section& sis, const NodeSetup& setup) {
   if (!is_loopback(setup.sis.address) && setup.sis.allow.empty()) {
-    sis.complain("listen", "beyond loopback needs `allow`: the interface knows no passwords");
+    sis.complain(
+        "listen",
+        "an address other than loopback needs `allow`, because the interface has no passwords");
   }
   for (std::size_t i = 0; i < setup.sis.allow.size(); ++i) {
     check_allow(sis.nested("allow", static_cast<int>(i)), setup.sis.allow[i], setup);
@@ -61,7 +65,7 @@ void check_sis(const Section& sis, const NodeSetup& setup) {
   if (setup.sis.connections_per_address_max > setup.sis.connections_max) {
     const Section limits = sis.nested("limits");
     if (limits.has("connections_per_address_max")) {
-      limits.complain("connections_per_address_max", "above connections_max");
+      limits.complain("connections_per_address_max", "is above connections_max");
     }
   }
 }
@@ -70,7 +74,7 @@ void check_subnet_access(const Section& access, const NodeConfig& node) {
   const sap::Config& setup = node.sap;
   const Section links = access.nested("soft_links");
   if (setup.links.call_retry_wait > setup.links.call_retry_wait_max) {
-    links.complain("call_retry_wait_s", "above call_retry_wait_max_s");
+    links.complain("call_retry_wait_s", "is above call_retry_wait_max_s");
   }
   const Section hard_links = access.nested("hard_links");
   // The peer first waits the full terminate_wait_s to end a link of lower precedence, and then the
@@ -79,27 +83,28 @@ void check_subnet_access(const Section& access, const NodeConfig& node) {
   const auto& waits = setup.hard_links;
   if (waits.client_wait + waits.terminate_wait + kHardLinkTurnarounds > waits.response_wait) {
     hard_links.complain("response_wait_s",
-                        "must exceed client_wait_s and terminate_wait_s together by 60");
+                        "must be at least 60 above the sum of client_wait_s and terminate_wait_s");
   }
   const Section queue = access.nested("queue");
   if (setup.queue.flow_on_percent >= setup.queue.flow_off_percent) {
     queue.complain("flow_on_percent", "must be below flow_off_percent");
   }
   if (node.clients_max * setup.queue.client_updus_reserved > setup.queue.updus_max) {
-    queue.complain("client_updus_reserved", "above updus_max where clients_max clients have it");
+    queue.complain("client_updus_reserved", "times clients_max is above updus_max");
   }
   if (setup.queue.client_octets_reserved > setup.queue.client_octets_max) {
-    queue.complain("client_octets_reserved", "above client_octets_max");
+    queue.complain("client_octets_reserved", "is above client_octets_max");
   }
   if (setup.mtu > sis::kMtu && !setup.broadcast_only) {
-    access.complain("mtu_octets", "above 2048 needs broadcast_only (A.2.1.3)");
+    access.complain("mtu_octets", "a value above 2048 needs broadcast_only (A.2.1.3)");
   }
   if (setup.queue.client_octets_reserved < sap::StorageLedger::charge(setup.mtu)) {
     queue.complain("client_octets_reserved", "must hold one U_PDU of mtu_octets");
   }
   const auto probe = setup.keep_alive_interval;
   if (probe > Duration::zero() && probe < std::chrono::seconds(120)) {
-    access.complain("keep_alive_interval_s", "is 0 for never or at least 120 (A.2.1.17)");
+    access.complain("keep_alive_interval_s",
+                    "must be 0, which means never, or at least 120 (A.2.1.17)");
   }
 }
 
@@ -110,12 +115,14 @@ void check_links(const Section& node, const NodeConfig& setup) {
   const Section access = node.nested("channel_access");
   if (access.has("nonexclusive_links_max") && setup.cas.nonexclusive_links_max > room) {
     access.complain("nonexclusive_links_max",
-                    "must be two below data_transfer.links_max, for the Exclusive links");
+                    "must be at most data_transfer.links_max - 2, because two links are kept for "
+                    "Exclusive calls");
   }
   const Section soft_links = node.nested("subnet_access").nested("soft_links");
   if (soft_links.has("sessions_max") &&
       setup.sap.links.soft_links_max > std::min(room, setup.cas.nonexclusive_links_max)) {
-    soft_links.complain("sessions_max", "above the Nonexclusive links there may be");
+    soft_links.complain("sessions_max",
+                        "must be at most nonexclusive_links_max and data_transfer.links_max - 2");
   }
 }
 
@@ -130,7 +137,7 @@ void check_data_transfer(const Section& transfer, const NodeSetup& node) {
     return !dts::holds_segment(setup, mode, segment);
   });
   if (!dts::holds_segment(setup, setup.mode, segment)) {
-    transfer.complain("transmission_max_ms", "too short for one segment in this mode");
+    transfer.complain("transmission_max_ms", "is too short for one segment in this mode");
   } else if (tight != modes.end()) {
     transfer.complain("transmission_max_ms",
                       "too short for a segment of " + std::to_string(segment) + " octets in " +
@@ -141,13 +148,14 @@ void check_data_transfer(const Section& transfer, const NodeSetup& node) {
   if (!setup.adaptation) return;
   const Section adaptation = transfer.nested("adaptation");
   if (setup.adaptation->rate_min_bps > setup.adaptation->rate_max_bps) {
-    adaptation.complain("rate_min_bps", "above rate_max_bps");
+    adaptation.complain("rate_min_bps", "is above rate_max_bps");
   }
   if (!setup.rate_change) adaptation.complain("enabled", "needs rate_change");
   if (!modem::tells_itself(setup.mode)) {
-    adaptation.complain("enabled", "needs a mode that tells itself to receivers");
+    adaptation.complain("enabled", "needs a modem.mode that announces itself to receivers");
   } else if (!node.worker.receive_modes.empty()) {
-    adaptation.complain("enabled", "needs a modem that listens for every mode: no receive_modes");
+    adaptation.complain("enabled",
+                        "needs a modem that listens for every mode; remove receive_modes");
   }
 }
 
@@ -160,7 +168,9 @@ void check_modem(const Section& section, const NodeSetup& setup) {
   if (!section.has("remote")) return;
   for (const char* field : {"rigctld", "serial_rts", "serial_dtr", "cm108", "vox", "ptt_lead_ms",
                             "ptt_tail_ms", "reopen_attempts_max", "constraint_length_7"}) {
-    if (section.has(field)) section.complain(field, "not with `remote`: its host has that");
+    if (section.has(field)) {
+      section.complain(field, "not allowed with `remote`; set it on the modem's host");
+    }
   }
 }
 
@@ -176,14 +186,14 @@ void find_contradictions(const Section& node, const NodeSetup& setup) {
 
 void check_sis_server(const Section& sis) {
   if (sis.has("socket") && (sis.has("address") || sis.has("port"))) {
-    sis.complain("socket", "instead of address and port, not beside them");
+    sis.complain("socket", "replaces address and port; remove them or socket");
   }
 }
 
 void find_contradictions(const Section& relay, const file_relay::RelayConfig& setup) {
   check_sis_server(relay.nested("sis"));
   if (setup.retry_delay_min_s > setup.retry_delay_max_s) {
-    relay.complain("retry_delay_min_s", "above retry_delay_max_s");
+    relay.complain("retry_delay_min_s", "is above retry_delay_max_s");
   }
   if (setup.duplicate_window_s < setup.lifetime_s) {
     relay.complain("duplicate_window_s", "below lifetime_s: late repeats would be stored twice");

@@ -27,7 +27,7 @@ void check_names(const Section& section, const std::vector<std::string>& names,
 }
 
 void check_ipv4(const Section& section, const char* field, std::uint32_t address) {
-  if (section.has(field) && address == 0) section.complain(field, "is an IPv4 address");
+  if (section.has(field) && address == 0) section.complain(field, "must be an IPv4 address");
 }
 
 void check_stations(const Section& gateway, const MailConfig& setup) {
@@ -37,16 +37,16 @@ void check_stations(const Section& gateway, const MailConfig& setup) {
   for (std::size_t i = 0; i < setup.stations.size(); ++i) {
     const MailConfig::Station& one = setup.stations[i];
     const Section section = gateway.nested("stations", static_cast<int>(i));
-    if (!names.insert(one.name).second) section.complain("name", "given twice");
+    if (!names.insert(one.name).second) section.complain("name", "is given twice");
     if (one.node.value == 0) {
-      section.complain("node_id", "is written like an IPv4 address, and not 0.0.0.0");
+      section.complain("node_id", "must be written like an IPv4 address and not be 0.0.0.0");
     } else if (!nodes.insert(one.node).second) {
-      section.complain("node_id", "given twice, or our own");
+      section.complain("node_id", "is given twice or is our own");
     }
     const bool addressed = section.has("address");
     if (!addressed && !setup.udp) section.complain("address", "missing");
     if (addressed && !addresses.insert(one.address).second) {
-      section.complain("address", "given twice");
+      section.complain("address", "is given twice");
     }
     check_ipv4(section, "udp_address", one.udp_address);
   }
@@ -60,7 +60,8 @@ bool is_group(std::uint32_t address) {
 void check_pool(const Section& udp, const MailConfig& setup) {
   const auto& pool = setup.udp->pool;
   if (!is_group(setup.udp->general_group)) {
-    udp.complain("general_group", "is one of IPv4 multicast, 224.0.1.0 to 239.255.255.255");
+    udp.complain("general_group",
+                 "must be an IPv4 multicast address, 224.0.1.0 to 239.255.255.255");
   }
   const Section section = udp.nested("dynamic_groups");
   std::set<std::uint16_t> ports;
@@ -71,17 +72,20 @@ void check_pool(const Section& udp, const MailConfig& setup) {
       {"data_port", to.data_port},
       {"ack_port", to.ack_port}};
   for (const auto& [field, port] : named) {
-    if (!ports.insert(port).second) udp.complain(field, "is the port of another use");
+    if (!ports.insert(port).second) {
+      udp.complain(field, "is used twice; each use needs a port of its own");
+    }
   }
   std::set<std::uint32_t> taken{setup.udp->general_group};
   for (const auto& group : setup.groups) taken.insert(group.udp_address);
   if (pool.size() > acp142::kPoolMax) section.complain("pool", "has more than 256 addresses", 0);
   for (const std::uint32_t address : pool) {
     if (!is_group(address)) {
-      return section.complain("pool", "is of IPv4 multicast, 224.0.1.0 to 239.255.255.255", 0);
+      return section.complain(
+          "pool", "must hold only IPv4 multicast addresses, 224.0.1.0 to 239.255.255.255", 0);
     }
     if (!taken.insert(address).second) {
-      return section.complain("pool", "has an address twice, or one of another group", 0);
+      return section.complain("pool", "has an address twice, or the address of another group", 0);
     }
   }
 }
@@ -91,7 +95,7 @@ void check_rounds(const Section& section, const MailConfig::Rounds& rounds,
   const std::uint32_t octets = rounds.pdu_octets_max;
   const std::uint32_t most = setup.udp ? acp142::kPduOctetsMaxUdp : acp142::kPduOctetsMaxSis;
   if (octets > most) {
-    section.complain("pdu_octets_max", "over HF a PDU has 2042 octets at most");
+    section.complain("pdu_octets_max", "must be at most 2042 without `udp`");
   }
   if (rounds.parity_ahead_percent > 0 && !rounds.coded) {
     section.complain("parity_ahead_percent", "needs `coded`");
@@ -101,7 +105,8 @@ void check_rounds(const Section& section, const MailConfig::Rounds& rounds,
 void check_receiving(const Section& gateway, const MailConfig& setup) {
   const Section section = gateway.nested("receiving");
   if (acp142::ack_octets_max(setup.receiving.missing_list_max) > setup.rounds.pdu_octets_max) {
-    section.complain("missing_list_max", "an acknowledgement of that is above pdu_octets_max");
+    section.complain("missing_list_max",
+                     "an acknowledgement with that many numbers is larger than pdu_octets_max");
   }
 }
 
@@ -116,7 +121,8 @@ void check_groups(const Section& gateway, const MailConfig& setup) {
     if (section.has("rounds")) check_rounds(section.nested("rounds"), one.rounds, setup);
     const bool multicast = one.udp_address >> 28 == 0xE;
     if (setup.udp && !multicast) {
-      section.complain("udp_address", "is one of IPv4 multicast, 224.0.0.0 to 239.255.255.255");
+      section.complain("udp_address",
+                       "must be an IPv4 multicast address, 224.0.0.0 to 239.255.255.255");
     }
     if (!setup.udp && !section.has("address")) section.complain("address", "missing");
     if (!setup.udp && section.has("rate_bps")) section.complain("rate_bps", "needs `udp`");
@@ -155,9 +161,9 @@ void check_smtp(const Section& gateway, const MailConfig& setup) {
   // The host name must be valid in SMTP greetings and addresses.
   const bool named =
       acp142::parse_path("<a@" + setup.hostname + ">", acp142::PathUse::forward).ok();
-  if (!named) gateway.complain("hostname", "is no host name: letters, digits, '-' and '.'");
+  if (!named) gateway.complain("hostname", "is not a host name; use letters, digits, '-' and '.'");
   if (!is_loopback(setup.smtp.address) && setup.smtp.allow.empty()) {
-    gateway.nested("smtp").complain("address", "beyond loopback needs `allow`");
+    gateway.nested("smtp").complain("address", "an address other than loopback needs `allow`");
   }
   if (const auto& tls = setup.smtp.tls; tls && !tls->ca_file.empty() && !tls->required) {
     // Without `required` a client that does not send STARTTLS would not be asked for a certificate.
@@ -172,7 +178,7 @@ void check_smtp(const Section& gateway, const MailConfig& setup) {
     if (from.empty() || acp142::is_pattern(from)) continue;
     gateway.nested("smtp")
         .nested("precedence", static_cast<int>(i))
-        .complain("from", "is no address pattern");
+        .complain("from", "is not an address pattern");
   }
   if (is_own_port(setup)) {
     gateway.nested("mail_server")
@@ -185,12 +191,13 @@ void check_smtp(const Section& gateway, const MailConfig& setup) {
 void find_contradictions(const Section& gateway, const MailConfig& setup) {
   check_sis_server(gateway.nested("sis"));
   if (setup.node.value == 0 && gateway.has("node_id")) {
-    gateway.complain("node_id", "is written like an IPv4 address, and not 0.0.0.0");
+    gateway.complain("node_id", "must be written like an IPv4 address and not be 0.0.0.0");
   }
   check_smtp(gateway, setup);
   if (setup.udp) {
-    if (gateway.has("sis"))
-      gateway.complain("sis", "has no meaning with `udp`, which takes its place");
+    if (gateway.has("sis")) {
+      gateway.complain("sis", "has no effect with `udp`, which replaces it; remove one of them");
+    }
     const Section section = gateway.nested("udp");
     check_ipv4(section, "interface", setup.udp->interface);
     check_ipv4(section, "listen", setup.udp->listen);
@@ -200,15 +207,15 @@ void find_contradictions(const Section& gateway, const MailConfig& setup) {
   check_rounds(gateway.nested("rounds"), setup.rounds, setup);
   check_receiving(gateway, setup);
   if (setup.udp && setup.nonarq_repeats > 0) {
-    gateway.complain("nonarq_repeats", "has no meaning with `udp`");
+    gateway.complain("nonarq_repeats", "has no effect with `udp`; remove it");
   }
   check_groups(gateway, setup);
   check_routes(gateway, setup);
   if (setup.retry_min_s > setup.retry_max_s) {
-    gateway.complain("retry_delay_min_s", "above retry_delay_max_s");
+    gateway.complain("retry_delay_min_s", "is above retry_delay_max_s");
   }
   if (setup.dead_min_s > setup.dead_max_s) {
-    gateway.complain("dead_delay_min_s", "above dead_delay_max_s");
+    gateway.complain("dead_delay_min_s", "is above dead_delay_max_s");
   }
 }
 

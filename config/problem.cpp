@@ -47,7 +47,11 @@ std::vector<Problem> Problems::sorted(bool warnings) const {
 
 std::vector<Problem> Problems::errors() const {
   std::vector<Problem> out = sorted(false);
-  if (overflow_) out.push_back({file_, 0, 0, "there are more problems than are listed here"});
+  if (overflow_) {
+    out.push_back({file_, 0, 0,
+                   "there are more than " + std::to_string(kProblemsMax) +
+                       " problems; correct those listed first"});
+  }
   return out;
 }
 

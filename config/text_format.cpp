@@ -186,7 +186,7 @@ void blank(std::string& text, const std::vector<Token>& tokens, TokenRange range
 std::string wording(const Complaint& complaint, bool at_the_end) {
   const std::string& text = complaint.text;
   if (at_the_end && text.rfind("Expected", 0) == 0) {
-    return "the text ends here, in the middle of something";
+    return "the text ends here, but a field or block is not complete";
   }
   constexpr std::string_view kUnknown = "has no field named \"";
   if (const auto at = text.find(kUnknown); at != std::string::npos) {

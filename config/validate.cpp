@@ -57,7 +57,7 @@ std::optional<std::string> number_problem(double value, const Rule& rule) {
   const auto beyond = [&](const char* side, double limit) {
     return number_text(value) + " is " + side + " its limit " + number_text(limit);
   };
-  if (!std::isfinite(value)) return number_text(value) + " is not a number to work with";
+  if (!std::isfinite(value)) return number_text(value) + " is not a finite number";
   if (rule.has_min() && value < rule.min()) return beyond("below", rule.min());
   if (rule.has_max() && value > rule.max()) return beyond("above", rule.max());
   return std::nullopt;
@@ -87,7 +87,7 @@ std::optional<std::string> network_problem(const std::string& text) {
   inet_pton(v6 ? AF_INET6 : AF_INET, address.c_str(), octets.data());
   for (unsigned i = bits; i < bits_max; ++i) {
     if ((octets[i / 8] >> (7 - i % 8) & 1) != 0) {
-      return "has bits behind its prefix of " + std::to_string(bits);
+      return "has bits set after its prefix of " + std::to_string(bits);
     }
   }
   return std::nullopt;
@@ -126,7 +126,7 @@ std::optional<std::string> format_problem(const std::string& text, Rule::Format 
     case Rule::MODE: {
       const auto mode = modem::parse_mode(text);
       if (mode) return std::nullopt;
-      return "no such mode; there are " + modem::mode_names();
+      return "unknown mode; the modes are " + modem::mode_names();
     }
     case Rule::IP_NETWORK:
       return network_problem(text);

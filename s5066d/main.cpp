@@ -29,22 +29,21 @@ options::options_description known_options() {
   options::options_description known("s5066d, a STANAG 5066 subnet server");
   auto add = known.add_options();
   add("config", options::value<std::string>()->value_name("FILE"),
-      "serve with this configuration (see config/examples)");
-  add("check-config", "only check the configuration; all problems are listed");
+      "run the server with this configuration (see config/examples)");
+  add("check-config", "check the configuration, list all problems and exit");
   add("capture", options::value<std::string>()->value_name("FILE.pcap"),
-      "write every D_PDU sent and received, for tshark; up to 4 files of 64 MiB");
+      "write all D_PDUs sent and received to a file for tshark; at most 4 files of 64 MiB");
   add("seed", options::value<std::uint64_t>()->value_name("N"),
-      "of the random back-off, to repeat a run in lockstep");
+      "seed of the random back-off, to repeat a run in lockstep");
   add("control", options::value<std::string>()->value_name("SOCKET"),
-      "ask the daemon that runs with this control socket");
-  add("status", "with --control: what it is doing");
-  add("counters", "with --control: what it has counted");
-  add("version", "its version");
+      "send a request to the daemon that has this control socket");
+  add("status", "with --control: print the status");
+  add("counters", "with --control: print the counters");
+  add("version", "print the version");
   add("ask-mode",
       options::value<std::vector<std::string>>()->multitoken()->value_name("ADDRESS MODE"),
-      "with --control: ask the station at the other end of a link to agree on that mode of what is "
-      "sent to it");
-  add("help", "this text");
+      "with --control: ask a linked station to accept this mode for our transmissions to it");
+  add("help", "print this help");
   return known;
 }
 

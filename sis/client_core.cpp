@@ -112,8 +112,8 @@ void ClientCore::bind(Instant now) {
 }
 
 void ClientCore::on(Instant now, const BindAccepted& p) {
-  if (state_ != State::binding) return refuse(now, "S_BIND_ACCEPTED out of place");
-  if (p.sap != config_.sap) return refuse(now, "S_BIND_ACCEPTED for another SAP");
+  if (state_ != State::binding) return refuse(now, "an unexpected S_BIND_ACCEPTED");
+  if (p.sap != config_.sap) return refuse(now, "an S_BIND_ACCEPTED for another SAP");
   ++stats_.binds;
   timers_.clear(Timer::attempt);
   enter(State::bound);
@@ -124,7 +124,7 @@ void ClientCore::on(Instant now, const BindAccepted& p) {
 }
 
 void ClientCore::on(Instant now, const BindRejected& p) {
-  if (state_ != State::binding) return refuse(now, "S_BIND_REJECTED out of place");
+  if (state_ != State::binding) return refuse(now, "an unexpected S_BIND_REJECTED");
   timers_.clear(Timer::attempt);
   enter(State::unbound);
   plan_retry(now);
@@ -190,7 +190,7 @@ void ClientCore::drop(Instant now, Error why) {
 /// Handles a protocol error of the server. Only a new connection brings both sides into step again.
 void ClientCore::refuse(Instant now, std::string what) {
   ++stats_.protocol_errors;
-  drop(now, Error{ErrorCode::bad_field, "server sent " + std::move(what)});
+  drop(now, Error{ErrorCode::bad_field, "the server sent " + std::move(what)});
 }
 
 void ClientCore::forget_connection() {
@@ -537,7 +537,7 @@ void ClientCore::on_timer(Instant now, Timer timer) {
           now, Error{ErrorCode::timed_out,
                      state_ == State::connecting ? "connecting" : "no answer to S_BIND_REQUEST"});
     case Timer::primitive:
-      return drop(now, Error{ErrorCode::timed_out, "half a primitive"});
+      return drop(now, Error{ErrorCode::timed_out, "a primitive stayed incomplete"});
     case Timer::silence:
       return on_silence(now);
     case Timer::probe:

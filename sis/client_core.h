@@ -188,7 +188,7 @@ class ClientCore {
   void on(Instant now, const HardLinkIndication& p);
   template <typename ToServer>
   void on(Instant now, const ToServer&) {
-    refuse(now, "primitive of a client");
+    refuse(now, "a primitive that only a client may send");
   }
 
   template <typename Answer>

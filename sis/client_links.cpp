@@ -16,7 +16,9 @@ Result<void> check(const HardLink& link) {
   if (link.type > HardLinkType::full_bandwidth) return bad("link type");
   if (link.priority > kLinkPriorityMax) return bad("link priority");
   if (link.remote_sap.value > SapId::kMax) return bad("remote SAP");
-  if (link.remote.group) return bad("a hard link has no group address");  // A.2.2.28.1(3)
+  if (link.remote.group) {  // A.2.2.28.1(3)
+    return bad("a hard link needs the address of a node, not of a group");
+  }
   if (link.remote.value > Address::kMax) return bad("remote address");
   return {};
 }

@@ -37,7 +37,9 @@ ClientRequests::Class ClientRequests::class_of(const Primitive& primitive) {
 Result<RequestId> ClientRequests::add(Instant now, Primitive request, bool confirm) {
   std::size_t held = 0;
   for (const auto& queue : queues_) held += queue.size();
-  if (held >= config_.queue_max) return Error{ErrorCode::queue_full, "requests held"};
+  if (held >= config_.queue_max) {
+    return Error{ErrorCode::queue_full, "too many requests are waiting"};
+  }
   const RequestId id{next_id_++};
   queues_[class_of(request)].push_back(
       {.id = id, .accepted = now, .confirm = confirm, .primitive = std::move(request)});

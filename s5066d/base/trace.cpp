@@ -56,27 +56,27 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(ClientEnd::count
     "it did not answer a keep-alive",
     "a primitive stayed incomplete",
     "it left too much unread",
-    "it sent too much while it was not read",
+    "it ignored flow control",
     "too many invalid primitives",
     "too many expedited requests",
-    "a client of higher rank took its place",
-    "its SAP was shut",
+    "a client of higher rank replaced it",
+    "an operator or manager shut its SAP",
     "a broadcast session began and it is bound for ARQ",
-    "it had not bound and another client connected",
+    "it was not bound, and another client needed the connection",
     "an operator disconnected it",
-    "it speaks TLS and this port is plain",
-    "it sends the low octet of a number first"};
+    "it uses TLS, but this port has no TLS",
+    "it sends numbers with the low octet first"};
 static_assert(!kClientEnds.back().empty());
 
 constexpr std::array<std::string_view, static_cast<std::size_t>(BindRefusal::count)> kRefusals = {
-    "as many clients are bound as may be and none of lower rank",
+    "clients_max clients are bound and none has a lower rank",
     "the client is bound already",
     "the SAP is not allowed to this client",
     "SAPs 10 and 11 are reserved",
     "the SAP is shut",
     "another client has the SAP",
     "no ARQ in a broadcast session",
-    "a service that the standard does not have",
+    "the service type is not in the standard",
     "the rank is not allowed to this client"};
 static_assert(!kRefusals.back().empty());
 }  // namespace

@@ -107,7 +107,7 @@ enum class ClientEnd : std::uint8_t {
   inactive,            // it did not answer a keep-alive
   partial_primitive,   // a primitive stayed incomplete
   unread,              // it left too much unread
-  unpaused,            // it sent too much while it was not read
+  unpaused,            // it ignored flow control
   invalid_primitives,  // too many
   expedited_requests,  // too many
   preempted,           // by a client of higher rank
@@ -131,7 +131,7 @@ enum class BindRefusal : std::uint8_t {
   sap_shut,          // by a manager or an operator
   sap_taken,         // another client has it
   no_arq,            // in a broadcast session
-  illegal_service,   // a service that the standard does not have
+  illegal_service,   // the service type is not in the standard
   rank_not_allowed,  // not allowed to this client
   count
 };

@@ -47,7 +47,7 @@ Result<void> ChannelAccess::request_link(Instant now, Address peer, LinkType typ
   Link* link = find(peer);
   const bool breaking = link != nullptr && link->info.state == LinkState::breaking;
   if (breaking && type == LinkType::nonexclusive) {
-    return Error{ErrorCode::link_down, "being broken"};
+    return Error{ErrorCode::link_down, "the link is being broken"};
   }
   const bool other_type =
       link != nullptr && type == LinkType::exclusive && link->info.type == LinkType::nonexclusive;
@@ -58,7 +58,9 @@ Result<void> ChannelAccess::request_link(Instant now, Address peer, LinkType typ
   }
   if (const auto reason = refusal_after_displacing(now, config_.address, peer, type)) {
     const bool full = *reason == RejectReason::unknown;
-    return Error{full ? ErrorCode::queue_full : ErrorCode::refused, "no further physical link"};
+    return Error{
+        full ? ErrorCode::queue_full : ErrorCode::refused,
+        full ? "all physical links are in use" : "the links in use do not allow this call"};
   }
   if (link == nullptr) {
     call(now, peer, type);

@@ -932,9 +932,11 @@ modem::Mode DataTransfer::mode_to(Address peer) const {
 
 Result<void> DataTransfer::request_data_rate(Instant now, Address peer, const modem::Mode& mode) {
   Peer* record = peers_.find(peer);
-  if (!record) return Error{ErrorCode::link_down, "data rate change"};
+  if (!record) return Error{ErrorCode::link_down, "no link with " + to_string(peer)};
   if (!may_use(config_, mode))
-    return Error{ErrorCode::unsupported, "no transmission holds a frame there"};
+    return Error{ErrorCode::unsupported,
+                 "a transmission in that mode is too short for a full frame; raise "
+                 "transmission_max_ms or choose a faster mode"};
   auto done = record->control.request_mode(mode);
   settle(now);
   return done;

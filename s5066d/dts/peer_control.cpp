@@ -73,7 +73,7 @@ void PeerControl::on_restarted() {
 }
 
 Result<void> PeerControl::request_mode(const modem::Mode& mode) {
-  if (!connected_) return Error{ErrorCode::link_down, "data rate change"};
+  if (!connected_) return Error{ErrorCode::link_down, "no link with the station"};
   auto message = rate_.request(mode);
   if (!message) return message.error();
   management_.send(std::move(*message), MessageExchange::Until::stopped);

@@ -44,14 +44,19 @@ void RateChange::break_off() {
 }
 
 Result<Message> RateChange::request(const modem::Mode& mode) {
-  if (step_ != Step::idle) return Error{ErrorCode::refused, "a change is under way"};
-  if (!config_.capable || peer_incapable_) return Error{ErrorCode::refused, "not offered"};
+  if (step_ != Step::idle) {
+    return Error{ErrorCode::refused, "another data rate change is in progress"};
+  }
+  if (!config_.capable) return Error{ErrorCode::refused, "rate_change is off at this node"};
+  if (peer_incapable_) {
+    return Error{ErrorCode::refused, "the station does not support data rate change"};
+  }
   const bool other_waveform = mode.waveform != mode_.waveform;
   if (rate_fixed_ && (mode.rate_bps != mode_.rate_bps || other_waveform)) {
-    return Error{ErrorCode::unsupported, "rate"};
+    return Error{ErrorCode::unsupported, "the station cannot change its data rate"};
   }
   if (interleaver_fixed_ && mode.interleaver != mode_.interleaver) {
-    return Error{ErrorCode::unsupported, "interleaver"};
+    return Error{ErrorCode::unsupported, "the station cannot change its interleaver"};
   }
   wanted_ = mode;
   both_ = false;

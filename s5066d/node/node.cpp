@@ -358,8 +358,10 @@ void Node::switch_silence(Instant now, bool on) {
 Result<void> Node::request_mode(Instant now, Address peer, const modem::Mode& mode) {
   const auto link = dts_.link_status(peer);
   if (!link) return Error{ErrorCode::link_down, "no link with " + to_string(peer)};
-  if (config_.dts.adaptation) return Error{ErrorCode::refused, "adaptation chooses the modes"};
-  if (link->mode == mode) return Error{ErrorCode::refused, "it is in that mode"};
+  if (config_.dts.adaptation) {
+    return Error{ErrorCode::refused, "adaptation is enabled and chooses the modes"};
+  }
+  if (link->mode == mode) return Error{ErrorCode::refused, "the link already uses that mode"};
   const auto done = dts_.request_data_rate(now, peer, mode);
   drain(now);
   return done;
@@ -419,7 +421,7 @@ Result<std::vector<std::string>> Node::answer_to(Instant now, const sap::Managem
       if (!sap) return sap.error();
       const bool open = asked.message_type == static_cast<std::uint8_t>(ManagementType::open_sap);
       if (!open && sap_.holds(asked.client, SapId{static_cast<std::uint8_t>(*sap)})) {
-        return Error{ErrorCode::refused, "the SAP of who asks"};
+        return Error{ErrorCode::refused, "a manager cannot shut its own SAP"};
       }
       const auto done = sap_.request_sap_open(now, SapId{static_cast<std::uint8_t>(*sap)}, open);
       if (!done) return done.error();

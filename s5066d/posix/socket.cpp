@@ -22,6 +22,10 @@ constexpr int kFullQueueWaitMs = 5;
 constexpr std::size_t kAnswerPartOctets = 16 * 1024;
 constexpr std::size_t kAnswerOctetsMax = 16 * 1024 * 1024;
 
+Error closed_by_peer() {
+  return {ErrorCode::link_down, "the peer closed the connection"};
+}
+
 Result<sockaddr_un> unix_address(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -51,7 +55,7 @@ Result<IpAddress> ip_address(const std::string& text, std::uint16_t port) {
     six->sin6_port = htons(port);
     address.size = sizeof *six;
   } else {
-    return Error{ErrorCode::bad_field, text + ": no IP address"};
+    return Error{ErrorCode::bad_field, text + ": not an IP address"};
   }
   return address;
 }
@@ -116,13 +120,13 @@ Result<void> remove_dead_socket(const std::string& path, const sockaddr_un& addr
   // bind() reports what is wrong, if anything.
   if (::lstat(path.c_str(), &existing) != 0) return {};
   if (!S_ISSOCK(existing.st_mode)) {
-    return Error{ErrorCode::already_exists, path + ": something else is in its place"};
+    return Error{ErrorCode::already_exists, path + ": the path exists and is not a socket"};
   }
   const Fd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!probe) return errno_error(path);
   const auto* generic = reinterpret_cast<const sockaddr*>(&address);
   if (::connect(probe.get(), generic, sizeof address) == 0 || errno == EAGAIN) {
-    return Error{ErrorCode::already_exists, path + ": another process answers there"};
+    return Error{ErrorCode::already_exists, path + ": another process listens on it"};
   }
   if (errno != ECONNREFUSED) return errno_error(path + ": cannot tell whether it is in use");
   if (::unlink(path.c_str()) != 0) return errno_error(path);
@@ -264,11 +268,11 @@ Result<void> send_all(int socket, ByteSpan bytes, Duration timeout) {
       continue;
     }
     if (errno == EINTR) continue;
-    if (errno == EPIPE || errno == ECONNRESET) return Error{ErrorCode::link_down, "peer is gone"};
+    if (errno == EPIPE || errno == ECONNRESET) return closed_by_peer();
     if (errno != EAGAIN) return errno_error("send");
     const auto ready = wait_for(socket, POLLOUT, end - monotonic_now());
     if (!ready) return ready.error();
-    if (!*ready) return Error{ErrorCode::timed_out, "peer does not read"};
+    if (!*ready) return Error{ErrorCode::timed_out, "the peer does not read"};
   }
   return {};
 }
@@ -279,7 +283,7 @@ Result<std::size_t> send_some(int socket, ByteSpan bytes) {
     if (sent >= 0) return static_cast<std::size_t>(sent);
     if (errno == EINTR) continue;
     if (errno == EAGAIN) return std::size_t{0};
-    if (errno == EPIPE || errno == ECONNRESET) return Error{ErrorCode::link_down, "peer is gone"};
+    if (errno == EPIPE || errno == ECONNRESET) return closed_by_peer();
     return errno_error("send");
   }
 }
@@ -288,12 +292,12 @@ Result<std::size_t> receive_some(int socket, std::span<std::uint8_t> bytes, Dura
   for (;;) {
     const ssize_t got = ::recv(socket, bytes.data(), bytes.size(), MSG_DONTWAIT);
     if (got > 0) return static_cast<std::size_t>(got);
-    if (got == 0 || errno == ECONNRESET) return Error{ErrorCode::link_down, "peer is gone"};
+    if (got == 0 || errno == ECONNRESET) return closed_by_peer();
     if (errno == EINTR) continue;
     if (errno != EAGAIN) return errno_error("receive");
     const auto ready = wait_for(socket, POLLIN, timeout);
     if (!ready) return ready.error();
-    if (!*ready) return Error{ErrorCode::timed_out, "nothing came"};
+    if (!*ready) return Error{ErrorCode::timed_out, "no data before the timeout"};
   }
 }
 

@@ -64,7 +64,9 @@ void AsioDriver::perform(Instant now, modem::Command&& command) {
     if (!to_abort_) to_abort_ = abort->id;
     return insist_on_aborting(now);
   }
-  if (to_abort_) return refuse(now, {ErrorCode::queue_full, "modem commands"});
+  if (to_abort_) {
+    return refuse(now, {ErrorCode::queue_full, "the modem has not taken an earlier abort yet"});
+  }
   if (const auto taken = modem_->request(std::move(command)); !taken) refuse(now, taken.error());
 }
 

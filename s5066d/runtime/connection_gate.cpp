@@ -98,7 +98,8 @@ Result<void> ConnectionGate::admit(Time now, const Peer& peer) {
     const auto found = sources_.find(share.key);
     if (found == sources_.end()) {
       if (sources_.size() + shares.size() <= kSourcesMax) continue;
-      return Error{ErrorCode::queue_full, "connections from too many places"};
+      return Error{ErrorCode::queue_full,
+                   "connections from too many addresses, users and processes"};
     }
     const Source& source = found->second;
     const std::string whose(share.whose);

@@ -189,7 +189,9 @@ void Daemon::on_modem_progress() {
   driver_.drive([](Node& node, Instant now) { node.on_deadline(now); });
   modem_->release(until);
   if (modem_->finished()) {
-    outcome_ = Error{ErrorCode::io, "modem: the device is lost and does not come back"};
+    outcome_ = Error{
+        ErrorCode::io,
+        "modem: the device is lost and could not be opened again; modem_fault in the log says why"};
     stop();
   }
 }

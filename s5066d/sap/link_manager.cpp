@@ -132,19 +132,19 @@ std::string_view LinkManager::waits_for(Instant now, Address peer) const {
   if (it == sessions_.end()) return "a session with the station";
   switch (it->second.state) {
     case State::down:
-      if (now < it->second.call_not_before) return "the time of the next call";
+      if (now < it->second.call_not_before) return "the next call, which is not yet due";
       return "a session with the station";
     case State::calling:
       return "an answer to the call";
     case State::up:
-      return "its turn";
+      return "its turn in the queue";
     case State::draining:
     case State::closing:
       return "the end of a session";
     case State::taken:
       return "a hard link";
   }
-  return "its turn";
+  return "its turn in the queue";
 }
 
 void LinkManager::on_traffic(Instant now, Address peer) {

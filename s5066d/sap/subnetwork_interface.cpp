@@ -572,7 +572,9 @@ std::vector<PeerInfo> SubnetworkInterface::peers() const {
 // --- State of the whole node (A.1.1.3, A.2.1.15, A.2.1.16, A.2.1.26, A.3.2.3) --------------------
 
 Result<void> SubnetworkInterface::check_broadcast_session(bool on) const {
-  if (!on && config_.broadcast_only) return Error{ErrorCode::refused, "a broadcast-only node"};
+  if (!on && config_.broadcast_only) {
+    return Error{ErrorCode::refused, "a broadcast-only node cannot end its broadcast session"};
+  }
   return {};
 }
 
@@ -660,7 +662,7 @@ Result<void> SubnetworkInterface::request_break(Instant now, Address peer) {
                                          "; disconnect the client to end it"};
   }
   if (!links_.request_end(peer)) {
-    return Error{ErrorCode::not_found, "no link with " + to_string(peer) + ", and no call for one"};
+    return Error{ErrorCode::not_found, "no link with " + to_string(peer) + " and no call to it"};
   }
   touch(now);
   return {};
@@ -686,7 +688,7 @@ UpduList SubnetworkInterface::updus(const UpduFilter& filter, std::size_t listed
   sender_.queue().for_each([&](const UnidataItem& item) { add(item, true, waits_for(item)); });
   sender_.deliveries().for_each([&](const UnidataItem& item, bool acknowledged) {
     add(item, false,
-        acknowledged ? "the other client"
+        acknowledged ? "the confirmation of the other client"
         : item.arq() ? "its acknowledgement"
                      : "its transmission");
   });
@@ -705,11 +707,11 @@ std::string_view SubnetworkInterface::waits_for(const UnidataItem& item) const {
   const Address peer = item.destination;
   if (!item.arq()) {
     const bool allowed = hard_links_.allows_nonarq(peer, item.local_sap(), item.remote_sap());
-    return allowed ? "its turn" : "the end of a hard link";
+    return allowed ? "its turn in the queue" : "the end of a hard link";
   }
   if (hard_links_.governs(peer)) {
     const bool carried = hard_links_.carries(peer, item.local_sap(), item.remote_sap());
-    return carried ? "its turn" : "the end of a hard link";
+    return carried ? "its turn in the queue" : "the end of a hard link";
   }
   if (!links_.is_in_session(peer) && hard_links_.hold_calls()) return "the end of a hard link";
   return links_.waits_for(now_, peer);

@@ -414,7 +414,7 @@ const char* s5066_sis_error_text(int error) {
     case S5066_SIS_NOT_BOUND:
       return "not bound";
     case S5066_SIS_QUEUE_FULL:
-      return "too many requests held";
+      return "too many requests are waiting";
     case S5066_SIS_TOO_LARGE:
       return "too large";
     case S5066_SIS_REFUSED:
@@ -422,7 +422,7 @@ const char* s5066_sis_error_text(int error) {
     case S5066_SIS_NOT_FOUND:
       return "no such hard link";
     case S5066_SIS_ALREADY_THERE:
-      return "hard link asked for before";
+      return "hard link already requested";
     case S5066_SIS_FAILED:
       return "out of memory, threads or descriptors";
     default:

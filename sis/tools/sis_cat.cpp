@@ -64,8 +64,13 @@ class Cat {
   void start() {
     signals_.async_wait([this](const boost::system::error_code& code, int) {
       if (code) return;
-      if (open_ > 0) return leave(kFailed, "stopped with U_PDUs on the way");
-      if (lingering_) return leave(kFailed, "stopped with U_PDUs that may not have left");
+      if (open_ > 0) {
+        return leave(kFailed, "stopped before all U_PDUs were confirmed, so some may be lost");
+      }
+      if (lingering_) {
+        return leave(kFailed,
+                     "stopped before the node may have sent all U_PDUs, so some may be lost");
+      }
       leave(kOk, {});
     });
     client_.start();

@@ -35,15 +35,19 @@ po::options_description connection_options() {
   po::options_description options("Connection");
   auto add = options.add_options();
   add("host,H", po::value<std::string>()->default_value("localhost"),
-      "SIS server; with a / in it the path of a local socket");
-  add("port,p", po::value<std::uint16_t>()->default_value(sis::kDefaultPort), "its TCP port");
+      "SIS server; a name with a / is the path of a local socket");
+  add("port,p", po::value<std::uint16_t>()->default_value(sis::kDefaultPort),
+      "TCP port of the server");
   add("sap,s", po::value<int>()->default_value(15), "SAP to bind to, 0..15");
   add("rank,r", po::value<int>()->default_value(0), "rank of the client, 0..15");
   add("tls", "connect with TLS");
-  add("ca", po::value<std::string>(), "PEM file of the authorities that may vouch for the server");
+  add("ca", po::value<std::string>(),
+      "PEM file of the authorities that are trusted to sign the server's certificate");
   add("cert", po::value<std::string>(), "PEM file of the client's certificate");
-  add("key", po::value<std::string>(), "PEM file of its key; default: in the file of --cert");
-  add("server-name", po::value<std::string>(), "name in the server's certificate; default: --host");
+  add("key", po::value<std::string>(),
+      "PEM file of the client's key; default: the key is in the file of --cert");
+  add("server-name", po::value<std::string>(),
+      "name that the server's certificate must have; default: --host");
   return options;
 }
 
@@ -51,10 +55,11 @@ po::options_description receiving_options() {
   po::options_description options("Receiving");
   auto add = options.add_options();
   add("listen,l", "write U_PDUs to standard output as they arrive");
-  add("count,n", po::value<std::uint64_t>()->default_value(0), "leave after that many; 0 stays");
+  add("count,n", po::value<std::uint64_t>()->default_value(0),
+      "exit after this number of U_PDUs; 0: no limit");
   add("hex,x", "a line per U_PDU: source, its SAP, octets in hex");
-  add("errors", "take broadcast U_PDUs with errors, too, and say on standard error where they are");
-  add("accept-links", "accept the hard links that others ask for");
+  add("errors", "accept broadcast U_PDUs with errors; their places are reported on standard error");
+  add("accept-links", "accept the hard links that other stations request");
   return options;
 }
 
@@ -62,21 +67,22 @@ po::options_description sending_options() {
   po::options_description options("Sending");
   auto add = options.add_options();
   add("to,t", po::value<std::string>(), "send standard input to this address, w.x.y.z");
-  add("to-sap", po::value<int>(), "SAP there, 0..15; default: as --sap");
+  add("to-sap", po::value<int>(), "SAP at the destination, 0..15; default: the value of --sap");
   add("mode,m", po::value<std::string>(), "arq or nonarq; default: nonarq to groups, arq to nodes");
-  add("expedited,e", "as expedited data");
+  add("expedited,e", "send as expedited data");
   add("confirm,c", po::value<std::string>(),
-      "node or client; default: node with ARQ; without ARQ there is none");
-  add("repeats", po::value<int>()->default_value(0), "without ARQ: send so many times more, 0..15");
+      "confirmation by node or client; default: node with ARQ; without ARQ there is none");
+  add("repeats", po::value<int>()->default_value(0), "without ARQ: number of repeats, 0..15");
   add("linger", po::value<std::uint32_t>(),
-      "without ARQ: stay so many s after the end of the input. The server DROPS what it has not "
-      "sent by then, and nobody tells; default: --ttl if given, or 30 and as long as the input "
-      "and its --repeats take at 300 bit/s");
+      "without ARQ: seconds to stay connected after the end of the input. The server DROPS what it "
+      "has not sent by then, without a report; default: --ttl if given, else 30 plus the time that "
+      "the input and its --repeats take at 300 bit/s");
   add("ttl", po::value<std::uint32_t>()->default_value(0),
-      "time to live in s; 0: as the node says");
-  add("priority", po::value<int>()->default_value(0), "0..15, larger first");
-  add("hard-link", po::value<int>(), "ask for a hard link of type 0, 1 or 2 first, end it after");
-  add("link-priority", po::value<int>()->default_value(0), "of the hard link, 0..3");
+      "time to live in s; 0: the default of the node");
+  add("priority", po::value<int>()->default_value(0), "priority, 0..15; 15 is sent first");
+  add("hard-link", po::value<int>(),
+      "request a hard link of type 0, 1 or 2 first, and end it afterwards");
+  add("link-priority", po::value<int>()->default_value(0), "priority of the hard link, 0..3");
   return options;
 }
 
@@ -107,13 +113,13 @@ void read_sending(const po::variables_map& given, Options& options) {
   if (mode.empty()) mode = to->group ? "nonarq" : "arq";
   if (mode != "arq" && mode != "nonarq") throw Wrong{"--mode is arq or nonarq"};
   const bool arq = mode == "arq";
-  if (arq && to->group) throw Wrong{"ARQ has no group address"};
+  if (arq && to->group) throw Wrong{"ARQ cannot send to a group address"};
   options.delivery.mode = arq ? sis::TransmissionMode::arq : sis::TransmissionMode::nonarq;
   options.delivery.confirmation = confirmation(given, arq);
   options.delivery.retransmissions = number(given, "repeats", 15);
 
   const std::uint32_t ttl_s = given["ttl"].as<std::uint32_t>();
-  if (ttl_s > 2 * sis::kTimeToLiveMax) throw Wrong{"--ttl is over 15 days"};
+  if (ttl_s > 2 * sis::kTimeToLiveMax) throw Wrong{"--ttl is at most 15 days"};
   options.ttl_units = (ttl_s + 1) / 2;
   if (arq && given.count("linger")) throw Wrong{"--linger is for data without ARQ"};
   if (given.count("linger")) {
@@ -121,7 +127,7 @@ void read_sending(const po::variables_map& given, Options& options) {
   }
 
   if (!given.count("hard-link")) return;
-  if (to->group) throw Wrong{"a hard link has no group address"};
+  if (to->group) throw Wrong{"a hard link needs the address of a node, not of a group"};
   options.hard_link =
       sis::HardLink{.type = static_cast<sis::HardLinkType>(number(given, "hard-link", 2)),
                     .priority = number(given, "link-priority", 3),

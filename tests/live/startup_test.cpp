@@ -64,14 +64,14 @@ TEST(LiveStartup, what_the_environment_lacks_is_said_with_exit_status_1) {
   expect_said(config("cable.sock", "sis { port: 0 } capture { file: \"no/where\" }"),
               "capture no/where: No such file or directory");
   expect_said(config("cable.sock", "sis { port: 0 } control { socket: \"c.textproto\" }"),
-              "control socket c.textproto: something else is in its place");
+              "control socket c.textproto: the path exists and is not a socket");
 
   ASSERT_NO_FATAL_FAILURE(pair.start_node("alpha"));
   const std::string taken = std::to_string(pair.sis_port("alpha"));
   expect_said(config("cable.sock", "sis { port: " + taken + " }"),
               "SIS port " + taken + " on 127.0.0.1: Address already in use");
   expect_said(config("cable.sock", "sis { port: 0 } control { socket: \"alpha.control\" }"),
-              "control socket alpha.control: another process answers there");
+              "control socket alpha.control: another process listens on it");
   EXPECT_NE(pair.ask("alpha", "status"), "") << "the first one must not have been disturbed";
 }
 

@@ -109,7 +109,7 @@ TEST(ControlRequest, a_queue_shows_each_updu_and_what_it_waits_for) {
                                 .time_left = std::chrono::seconds(9),
                                 .attempts = 1,
                                 .queued = true,
-                                .waits_for = "its turn"},
+                                .waits_for = "its turn in the queue"},
                                {.id = UpduId{18}}},
                      .total = 12};
   const auto queue = told<proto::UpduQueue>(list);
@@ -127,7 +127,7 @@ TEST(ControlRequest, a_queue_shows_each_updu_and_what_it_waits_for) {
   EXPECT_EQ(first.time_left_s(), 9);
   EXPECT_EQ(first.attempts(), 1u);
   EXPECT_TRUE(first.queued());
-  EXPECT_EQ(first.waits_for(), "its turn");
+  EXPECT_EQ(first.waits_for(), "its turn in the queue");
   EXPECT_FALSE(queue.updus(1).has_client());
 }
 

@@ -124,17 +124,18 @@ TEST(ConfigLoad, parameters_of_p_mul_that_do_not_fit_each_other_are_refused) {
     return all_lines(parse_mail("f", kMail + "\n" + text).problems);
   };
   EXPECT_EQ(problems("rounds { pdu_octets_max: 2043 }"),
-            "f:2:10: pdu_octets_max: over HF a PDU has 2042 octets at most\n");
+            "f:2:10: pdu_octets_max: must be at most 2042 without `udp`\n");
   EXPECT_EQ(problems("rounds { parity_ahead_percent: 1 }"),
             "f:2:10: parity_ahead_percent: needs `coded`\n");
   EXPECT_EQ(problems("rounds { pdu_octets_max: 512 } receiving { missing_list_max: 243 }"), "");
   EXPECT_EQ(problems("rounds { pdu_octets_max: 512 } receiving { missing_list_max: 244 }"),
-            "f:2:44: missing_list_max: an acknowledgement of that is above pdu_octets_max\n");
+            "f:2:44: missing_list_max: an acknowledgement with that many numbers is larger than "
+            "pdu_octets_max\n");
   EXPECT_EQ(problems("smtp { message_octets_max: 16777216 } rounds { pdu_octets_max: 512 }"), "");
   EXPECT_EQ(problems("smtp { message_octets_max: 16777217 }"),
             "f:2:8: message_octets_max: 16777217 is above its limit 16777216\n");
   EXPECT_EQ(problems("udp { } nonarq_repeats: 1"),
-            "f:2:9: nonarq_repeats: has no meaning with `udp`\n");
+            "f:2:9: nonarq_repeats: has no effect with `udp`; remove it\n");
   EXPECT_EQ(problems("groups { name: \"g\" address: \"16.1.1.1\" rate_bps: 1200 }"),
             "f:2:40: rate_bps: needs `udp`\n");
 }
@@ -171,7 +172,7 @@ data_port: 3 ack_port: 4 general_group: "239.2.2.2" })")
   EXPECT_EQ(other.ack_port, 4);
   EXPECT_EQ(other.general_group, 0xEF020202u);
   EXPECT_EQ(all_lines(parse_mail("f", kMail + "\nudp { ack_port: 2753 }").problems),
-            "f:2:7: ack_port: is the port of another use\n");
+            "f:2:7: ack_port: is used twice; each use needs a port of its own\n");
 }
 
 // PM-133
@@ -244,9 +245,9 @@ TEST(ConfigLoad, what_a_mail_gateway_could_not_work_with_is_refused) {
     return all_lines(parse_mail("f", kMail + "\n" + text).problems);
   };
   EXPECT_EQ(problems("sis { port: 5066 } udp { }"),
-            "f:2:1: sis: has no meaning with `udp`, which takes its place\n");
+            "f:2:1: sis: has no effect with `udp`, which replaces it; remove one of them\n");
   EXPECT_EQ(problems("hostname: \"gate way.example\""),
-            "f:2:1: hostname: is no host name: letters, digits, '-' and '.'\n");
+            "f:2:1: hostname: is not a host name; use letters, digits, '-' and '.'\n");
   EXPECT_EQ(problems("hostname: \"gateway.example\""), "");
   EXPECT_EQ(problems("smtp { port: 25 }"),
             "f:1:1: port: is the port where `smtp` of this gateway listens\n");
@@ -255,7 +256,7 @@ TEST(ConfigLoad, what_a_mail_gateway_could_not_work_with_is_refused) {
             "f:3:15: port: is the port where `smtp` of this gateway listens\n");
   EXPECT_EQ(problems("mail_server { address: \"10.0.0.1\" port: 2525 }"), "");
   EXPECT_EQ(problems("smtp { precedence { from: \"a@\" mt_priority_max: 9 } }"),
-            "f:2:21: from: is no address pattern\n");
+            "f:2:21: from: is not an address pattern\n");
   EXPECT_EQ(problems("smtp { precedence { mt_priority_max: 10 } }"),
             "f:2:21: mt_priority_max: 10 is above its limit 9\n");
   EXPECT_EQ(problems("smtp { priority_fields { name: \"Importance\" mt_priority: -10 } }"),

@@ -84,8 +84,8 @@ TEST(ConfigProblems, a_truncated_file_says_so_and_does_not_ask_for_what_it_lost)
   expect_lines({
       {"address: \"1.2.3.4\"\nsis { port: 70000",
        {"f:2:7: port: 70000 is above its limit 65535",
-        "f:2:18: the text ends here, in the middle of something"}},
-      {"address:", {"f:1:9: the text ends here, in the middle of something"}},
+        "f:2:18: the text ends here, but a field or block is not complete"}},
+      {"address:", {"f:1:9: the text ends here, but a field or block is not complete"}},
   });
 }
 
@@ -94,8 +94,8 @@ TEST(ConfigProblems, values_are_held_to_their_rules) {
       {"address: \"16.0.0.1\" modem { mode: \"110a-50-short\" receive_modes: \"110a-600-long\"\n"
        "receive_modes: \"x\" ptt_lead_ms: 2001 cable { socket: \"\" station: 16 } }\n",
        {"f:1:1: address: a station's address goes up to 15.255.255.255; this is a group",
-        "f:1:29: mode: no such mode; there are " + modem::mode_names(),
-        "f:2:1: receive_modes: no such mode; there are " + modem::mode_names(),
+        "f:1:29: mode: unknown mode; the modes are " + modem::mode_names(),
+        "f:2:1: receive_modes: unknown mode; the modes are " + modem::mode_names(),
         "f:2:20: ptt_lead_ms: 2001 is above its limit 2000", "f:2:46: socket: must not be empty",
         "f:2:57: station: 16 is above its limit 15"}},
       {kGood +
@@ -117,9 +117,9 @@ TEST(ConfigProblems, a_modem_elsewhere_has_its_own_key_and_needs_an_address) {
       {begin + "remote { address: \"192.0.2.7\" control_port: 1 data_port: 65535 } }\n", {}},
       {begin +
            "remote { address: \"::1\" }\nptt_lead_ms: 5 rigctld {} constraint_length_7: true }\n",
-       {"f:4:1: ptt_lead_ms: not with `remote`: its host has that",
-        "f:4:16: rigctld: not with `remote`: its host has that",
-        "f:4:27: constraint_length_7: not with `remote`: its host has that"}},
+       {"f:4:1: ptt_lead_ms: not allowed with `remote`; set it on the modem's host",
+        "f:4:16: rigctld: not allowed with `remote`; set it on the modem's host",
+        "f:4:27: constraint_length_7: not allowed with `remote`; set it on the modem's host"}},
       {begin + "remote { } }\n", {"f:3:1: address: missing"}},
       {begin + "remote { address: \"radio\" data_port: 0 } }\n",
        {"f:3:10: address: not an IP address", "f:3:27: data_port: 0 is below its limit 1"}},
@@ -133,34 +133,37 @@ TEST(ConfigProblems, one_mode_of_stanag_4285_is_listened_for_at_a_time) {
   expect_lines({
       {begin + "receive_modes: \"4285-600-long\" }\n", {}},
       {begin + "receive_modes: \"4285-600-short\" }\n",
-       {"f:3:1: receive_modes: not both 4285-600-long and 4285-600-short: one of STANAG 4285 is "
-        "listened for at a time"}},
+       {"f:3:1: receive_modes: 4285-600-long and 4285-600-short cannot both be given, because the "
+        "modem can listen for only one mode of STANAG 4285"}},
   });
 }
 
 TEST(ConfigProblems, fields_may_contradict_each_other_or_a_default) {
   expect_lines({
       {kGood + "sis { listen: \"0.0.0.0\" }\n",
-       {"f:2:7: listen: beyond loopback needs `allow`: the interface knows no passwords"}},
+       {"f:2:7: listen: an address other than loopback needs `allow`, because the interface has no "
+        "passwords"}},
       {kGood + "sis { listen: \"0.0.0.0\" allow { address: \"10.0.0.7\" } }\n",
-       {"f:2:25: allow: beyond loopback needs `saps`, those its clients may bind to"}},
+       {"f:2:25: allow: needs `saps`, the SAPs that its clients may bind to, because `listen` is "
+        "not loopback"}},
       {kGood + "sis { listen: \"0.0.0.0\" allow { address: \"10.0.0.7\" saps: 3 } }\n", {}},
       {kGood + "sis { listen: \"127.0.0.1\" allow { address: \"127.0.0.1\" } }\n", {}},
       {kGood + "sis { listen: \"127.0.0.2\" port: 0 }\n", {}},
       {kGood + "subnet_access { queue { flow_off_percent: 40 } keep_alive_interval_s: 119 }\n",
        {"f:2:17: flow_on_percent: must be below flow_off_percent",
-        "f:2:48: keep_alive_interval_s: is 0 for never or at least 120 (A.2.1.17)"}},
+        "f:2:48: keep_alive_interval_s: must be 0, which means never, or at least 120 (A.2.1.17)"}},
       {kGood + "subnet_access { queue { flow_off_percent: 41 } keep_alive_interval_s: 120 }\n", {}},
       {kGood + "subnet_access { queue { flow_on_percent: 0 } }\n",
        {"f:2:25: flow_on_percent: 0 is below its limit 1"}},
       {kGood + "subnet_access { queue { flow_on_percent: 1 } }\n", {}},
       {kGood + "subnet_access { soft_links { call_retry_wait_s: 601 } }\n",
-       {"f:2:30: call_retry_wait_s: above call_retry_wait_max_s"}},
+       {"f:2:30: call_retry_wait_s: is above call_retry_wait_max_s"}},
       {kGood + "subnet_access { hard_links { response_wait_s: 239 } }\n",
-       {"f:2:30: response_wait_s: must exceed client_wait_s and terminate_wait_s together by 60"}},
+       {"f:2:30: response_wait_s: must be at least 60 above the sum of client_wait_s and "
+        "terminate_wait_s"}},
       {kGood + "subnet_access { hard_links { response_wait_s: 240 } }\n", {}},
       {kGood + "subnet_access { mtu_octets: 2049 }\n",
-       {"f:2:17: mtu_octets: above 2048 needs broadcast_only (A.2.1.3)"}},
+       {"f:2:17: mtu_octets: a value above 2048 needs broadcast_only (A.2.1.3)"}},
       {kGood + "subnet_access { mtu_octets: 2048 }\n", {}},
       {kGood + "subnet_access { mtu_octets: 4096 broadcast_only: true }\n", {}},
       {kGood + "subnet_access { mtu_octets: 4097 broadcast_only: true }\n",
@@ -175,13 +178,13 @@ TEST(ConfigProblems, fields_may_contradict_each_other_or_a_default) {
         "f:3:1: management_octets_max: 255 is below its limit 256",
         "f:3:28: response_octets_air: 2049 is above its limit 2048"}},
       {kGood + "subnet_access { queue { updus_max: 1023 } }\n",
-       {"f:2:17: client_updus_reserved: above updus_max where clients_max clients have it"}},
+       {"f:2:17: client_updus_reserved: times clients_max is above updus_max"}},
       {kGood + "subnet_access { queue { updus_max: 1024 } }\n", {}},
       {kGood + "sis { clients_max: 15 } subnet_access { queue { updus_max: 1023 } }\n", {}},
       {kGood + "subnet_access { soft_links { drain_max_s: 9 } }\n",
        {"f:2:30: drain_max_s: 9 is below its limit 10"}},
       {kGood + "subnet_access { queue { client_octets_max: 131071 } }\n",
-       {"f:2:17: client_octets_reserved: above client_octets_max"}},
+       {"f:2:17: client_octets_reserved: is above client_octets_max"}},
   });
 }
 
@@ -191,19 +194,21 @@ TEST(ConfigProblems, links_that_may_be_must_fit_into_each_other) {
       {kGood + "data_transfer { links_max: 3 }\n", {}},  // the defaults shrink to fit
       {kGood + "data_transfer { links_max: 8 } channel_access { nonexclusive_links_max: 6 }\n", {}},
       {kGood + "data_transfer { links_max: 8 } channel_access { nonexclusive_links_max: 7 }\n",
-       {"f:2:49: nonexclusive_links_max: must be two below data_transfer.links_max, for the "
-        "Exclusive links"}},
+       {"f:2:49: nonexclusive_links_max: must be at most data_transfer.links_max - 2, because two "
+        "links are kept for Exclusive calls"}},
       {kGood + "channel_access { nonexclusive_links_max: 14 }\n", {}},
       {kGood + "channel_access { nonexclusive_links_max: 15 }\n",
-       {"f:2:18: nonexclusive_links_max: must be two below data_transfer.links_max, for the "
-        "Exclusive links"}},
+       {"f:2:18: nonexclusive_links_max: must be at most data_transfer.links_max - 2, because two "
+        "links are kept for Exclusive calls"}},
       {kGood + "subnet_access { soft_links { sessions_max: 8 } }\n", {}},
       {kGood + "subnet_access { soft_links { sessions_max: 9 } }\n",
-       {"f:2:30: sessions_max: above the Nonexclusive links there may be"}},
+       {"f:2:30: sessions_max: must be at most nonexclusive_links_max and data_transfer.links_max "
+        "- 2"}},
       {kGood + "data_transfer { links_max: 6 } subnet_access { soft_links { sessions_max: 4 } }\n",
        {}},
       {kGood + "data_transfer { links_max: 6 } subnet_access { soft_links { sessions_max: 5 } }\n",
-       {"f:2:61: sessions_max: above the Nonexclusive links there may be"}},
+       {"f:2:61: sessions_max: must be at most nonexclusive_links_max and data_transfer.links_max "
+        "- 2"}},
   });
 }
 
@@ -242,7 +247,7 @@ TEST(ConfigProblems, who_may_connect_is_checked) {
       {allow("address: \"192.0.2.0/33\""), {"f:3:9: address: a prefix has 0 to 32 bits"}},
       {allow("address: \"2001:db8::/129\""), {"f:3:9: address: a prefix has 0 to 128 bits"}},
       {allow("address: \"192.0.2.0/\""), {"f:3:9: address: a prefix has 0 to 32 bits"}},
-      {allow("address: \"192.0.2.1/31\""), {"f:3:9: address: has bits behind its prefix of 31"}},
+      {allow("address: \"192.0.2.1/31\""), {"f:3:9: address: has bits set after its prefix of 31"}},
       {allow("address: \"mail.example\""), {"f:3:9: address: not an IP address or network"}},
       {allow("address: \"::1\" saps: 15 saps: 16 rank_max: 16"),
        {"f:3:33: saps: 16 is above its limit 15", "f:3:42: rank_max: 16 is above its limit 15"}},
@@ -250,7 +255,7 @@ TEST(ConfigProblems, who_may_connect_is_checked) {
       {allow("address: \"::1\" priority_max: 16"),
        {"f:3:24: priority_max: 16 is above its limit 15"}},
       {allow("saps: 3"), {"f:3:1: allow: needs address, certificate or both"}},
-      {allow("certificate: \"mail.example\""), {"f:3:9: certificate: only with tls"}},
+      {allow("certificate: \"mail.example\""), {"f:3:9: certificate: needs `tls`"}},
       {allow("address: \"::1\" saps: [9, 10]"),
        {"f:3:24: saps: 10 needs subnet_access.bind.allow_reserved_saps"}},
       {allow("address: \"::1\" saps: [9, 10]") +
@@ -273,7 +278,7 @@ TEST(ConfigProblems, limits_of_connections_do_not_contradict_each_other) {
   expect_lines({
       {kGood + "sis { limits { connections_max: 8 connections_per_address_max: 8 } }\n", {}},
       {kGood + "sis { limits { connections_max: 8 connections_per_address_max: 9 } }\n",
-       {"f:2:35: connections_per_address_max: above connections_max"}},
+       {"f:2:35: connections_per_address_max: is above connections_max"}},
       {kGood + "sis { limits { connections_max: 8 } }\n", {}},
   });
 }
@@ -287,7 +292,7 @@ TEST(ConfigProblems, a_relay_has_rules_too) {
   EXPECT_EQ(lines, (Lines{"r:1:1: spool_directory: missing",
                           "r:1:1: duplicate_window_s: below lifetime_s: late repeats would be "
                           "stored twice",
-                          "r:2:1: retry_delay_min_s: above retry_delay_max_s",
+                          "r:2:1: retry_delay_min_s: is above retry_delay_max_s",
                           "r:2:31: rank: 16 is above its limit 15",
                           "r:3:18: Unknown enumeration value of \"MAYBE\" for field "
                           "\"acknowledgement\".",
@@ -301,7 +306,7 @@ TEST(ConfigProblems, the_lines_of_an_absurd_file_are_bounded) {
   for (int i = 0; i < 1000; ++i) unknown += "unknown" + std::to_string(i) + ": 1\n";
   const Lines many = problem_lines(kGood + unknown);
   ASSERT_EQ(many.size(), kProblemsMax + 1);
-  EXPECT_EQ(many.back(), "f: there are more problems than are listed here");
+  EXPECT_EQ(many.back(), "f: there are more than 100 problems; correct those listed first");
 }
 
 TEST(ConfigProblems, text_from_the_file_cannot_reach_the_terminal_raw) {
@@ -325,9 +330,9 @@ TEST(ConfigProblems, a_transmission_must_hold_one_segment_in_the_mode_at_hand) {
   expect_lines({
       {kGood + "data_transfer { transmission_max_ms: 1800 segment_octets: 400 }\n", {}},
       {kGood + "data_transfer { transmission_max_ms: 1799 segment_octets: 400 }\n",
-       {"f:2:17: transmission_max_ms: too short for one segment in this mode"}},
+       {"f:2:17: transmission_max_ms: is too short for one segment in this mode"}},
       {slow + "data_transfer { transmission_max_ms: 4800 }\n",
-       {"f:2:17: transmission_max_ms: too short for one segment in this mode"}},
+       {"f:2:17: transmission_max_ms: is too short for one segment in this mode"}},
       {slow + "data_transfer { transmission_max_ms: 9600 }\n", {}},
   });
 }
@@ -365,15 +370,15 @@ TEST(ConfigProblems, adaptation_needs_a_modem_that_hears_every_rate) {
       {kGood + "data_transfer { adaptation { enabled: true } }\n", {}},
       {some + "data_transfer { adaptation { enabled: false } }\n", {}},
       {some + "data_transfer { adaptation { enabled: true } }\n",
-       {"f:2:30: enabled: needs a modem that listens for every mode: no receive_modes"}},
+       {"f:2:30: enabled: needs a modem that listens for every mode; remove receive_modes"}},
       {mute + "data_transfer { adaptation { enabled: true } }\n",
-       {"f:2:30: enabled: needs a mode that tells itself to receivers"}},
+       {"f:2:30: enabled: needs a modem.mode that announces itself to receivers"}},
       {kGood +
            "data_transfer { adaptation { enabled: true rate_min_bps: 600 rate_max_bps: 600 } }\n",
        {}},
       {kGood +
            "data_transfer { adaptation { enabled: true rate_min_bps: 601 rate_max_bps: 600 } }\n",
-       {"f:2:44: rate_min_bps: above rate_max_bps"}},
+       {"f:2:44: rate_min_bps: is above rate_max_bps"}},
   });
 }
 

@@ -54,9 +54,9 @@ TEST_F(ControlSocketPath, what_a_dead_process_left_is_taken_over) {
 TEST_F(ControlSocketPath, the_socket_of_a_living_process_is_kept) {
   const posix::Fd living = bind_there();
   ASSERT_EQ(::listen(living.get(), 0), 0);
-  expect_refused("another process answers there");
+  expect_refused("another process listens on it");
   // The other process does not accept, so its queue is full by now.
-  expect_refused("another process answers there");
+  expect_refused("another process listens on it");
 }
 
 /// No descriptor can be opened while this object lives.

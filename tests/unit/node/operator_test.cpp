@@ -145,7 +145,8 @@ TEST_F(Operator, ends_a_link_and_nothing_is_lost) {
   while (link_state(kBravo) != cas::LinkState::idle) medium.run_for(milliseconds(100));
   medium.run_for(seconds(20));
   EXPECT_EQ(link_state(kBravo), cas::LinkState::idle) << "the next call waits";
-  EXPECT_EQ(alpha.node.updus({}, kAll).updus.at(0).waits_for, "the time of the next call");
+  EXPECT_EQ(alpha.node.updus({}, kAll).updus.at(0).waits_for,
+            "the next call, which is not yet due");
   medium.run_for(minutes(10));
   EXPECT_EQ(bravo.clients.at(receiver).all<sis::UnidataIndication>().size(), 20u);
   EXPECT_EQ(alpha.clients.at(client).all<sis::UnidataRequestConfirm>().size(), 20u);

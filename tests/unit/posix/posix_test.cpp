@@ -62,13 +62,13 @@ TEST_F(UnixSocket, of_a_dead_process_is_taken_over) {
 TEST_F(UnixSocket, of_a_living_process_is_kept_even_when_its_queue_is_full) {
   const Fd living = bind_there(SOCK_STREAM);
   ASSERT_EQ(::listen(living.get(), 0), 0);
-  expect_refused("another process answers there");
-  expect_refused("another process answers there");
+  expect_refused("another process listens on it");
+  expect_refused("another process listens on it");
 }
 
 TEST_F(UnixSocket, is_not_put_in_the_place_of_a_file) {
   std::ofstream(path_) << "precious";
-  expect_refused("something else is in its place");
+  expect_refused("the path exists and is not a socket");
 }
 
 TEST_F(UnixSocket, that_cannot_be_asked_is_kept) {

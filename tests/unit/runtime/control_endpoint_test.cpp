@@ -64,9 +64,9 @@ TEST_F(Endpoint, keeps_the_socket_of_a_living_process) {
   stream::acceptor living(io_, stream());
   living.bind(stream::endpoint(config_.socket_path));
   living.listen(0);
-  expect_refused("another process answers there");
+  expect_refused("another process listens on it");
   // The other process does not accept, so its queue is full by now.
-  expect_refused("another process answers there");
+  expect_refused("another process listens on it");
 }
 
 TEST_F(Endpoint, when_full_closes_the_oldest_that_asks_for_nothing) {

@@ -150,7 +150,7 @@ TEST_F(OperatorView, a_bind_that_ends_and_leaves_its_connection_has_a_reason_too
   bound(4, 9);
   run_until([&] { return low.all<sis::UnbindIndication>().size() == 1; });
   EXPECT_TRUE(log_.has("client_unbound t=0.000 client=1 " + origin_of(low) +
-                       " sap=3 reason=\"a client of higher rank took its place\""));
+                       " sap=3 reason=\"a client of higher rank replaced it\""));
   EXPECT_EQ(counted(Counter::clients_ended_preempted), 1u);
 }
 
@@ -187,7 +187,7 @@ TEST_F(OperatorView, a_tls_client_at_the_plain_port_is_refused_at_once_with_a_tl
                           [&](auto failure, auto) { whole = !failure; });
   run_until([&] { return whole; });
   EXPECT_EQ(answer, (Bytes{21, 3, 1, 0, 2, 2, 70}));
-  EXPECT_TRUE(log_.has("reason=\"it speaks TLS and this port is plain\""));
+  EXPECT_TRUE(log_.has("reason=\"it uses TLS, but this port has no TLS\""));
   EXPECT_EQ(counted(Counter::clients_ended_tls), 1u);
 }
 
@@ -200,7 +200,7 @@ TEST_F(OperatorView, a_client_that_sends_the_low_octet_first_is_refused_at_once)
   client.send_octets(request);
   run_to_the_end_of(client);
   EXPECT_EQ(client.all<sis::BindRejected>().size(), 1u);
-  EXPECT_TRUE(log_.has("reason=\"it sends the low octet of a number first\""));
+  EXPECT_TRUE(log_.has("reason=\"it sends numbers with the low octet first\""));
   EXPECT_EQ(counted(Counter::clients_ended_octet_order), 1u);
 }
 
