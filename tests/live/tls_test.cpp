@@ -18,7 +18,7 @@ constexpr SapId kSap{5};
 class LiveTls : public testing::Test {
  protected:
   LiveTls()
-      : authority(pair.folder().path(), "authority"), stranger(pair.folder().path(), "stranger") {
+      : authority(pair.folder().path(), "authority"), stranger(pair.folder().path(), "other") {
     const auto node = authority.issue("alpha", {"localhost"});
     pair.configure_sis("alpha", "tls { certificate_file: \"" + node.certificate +
                                     "\" key_file: \"" + node.key + "\" ca_file: \"" +

@@ -1,6 +1,7 @@
 // Tests the rules on this source tree.
 #include <gtest/gtest.h>
 
+#include "tests/tidy/comments.h"
 #include "tests/tidy/conformance.h"
 #include "tests/tidy/docs.h"
 #include "tests/tidy/log_events.h"
@@ -68,6 +69,14 @@ TEST(Tree, has_no_dead_links_in_its_pages) {
 
 TEST(Tree, names_no_page_that_is_not_there) {
   expect_none(check_page_names(tree()));
+}
+
+TEST(Tree, opens_no_comment_with_a_pronoun) {
+  for (const auto& file : tree()) expect_none(check_comment_openings(file));
+}
+
+TEST(Tree, uses_no_metaphor_for_a_term) {
+  for (const auto& file : tree()) expect_none(check_metaphors(file));
 }
 
 }  // namespace
