@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds fields that are legal by themselves and contradict each other, defaults included.
 #pragma once
 

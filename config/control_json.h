@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes a node's state as JSON of the messages of config/proto/control.proto.
 #pragma once
 

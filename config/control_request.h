@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parses the requests of an operator to a running s5066d: each is one line of words on its control
 // socket.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loads configuration files in Protobuf text format: they are parsed, checked against the rules of
 // the schema and for contradictions, and turned into the plain structs of each layer. A result
 // lists all problems of the file.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "config/node_changes.h"
 
 #include <google/protobuf/util/message_differencer.h>

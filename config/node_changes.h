@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compares a new configuration with that of a running node: it tells which settings change at once
 // and which at the next start.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The configuration of one s5066d as the plain structs of its layers.
 #pragma once
 

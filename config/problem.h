@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A problem of a configuration and its place in the file; each prints as one line.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "config/text_format.h"
 
 #include <google/protobuf/io/tokenizer.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parses Protobuf text format. Parsing goes on after a problem, so that one run lists all of them.
 #pragma once
 

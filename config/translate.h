@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Turns valid configuration messages into the plain structs of each layer. A field that is absent
 // from the file keeps the default of its struct.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks a parsed configuration against the rules in its schema (config/proto/rules.proto).
 #pragma once
 

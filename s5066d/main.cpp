@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // s5066d, the STANAG 5066 subnet server: arguments, configuration, exit status.
 #include <boost/program_options.hpp>
 #include <cstdint>

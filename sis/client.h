@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A SIS client on a Boost.Asio io_context: ClientCore with a timer and a TCP socket, with TLS if
 // configured, or a local socket (F.16).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One connection of a SIS client, by TCP, TLS or a local socket, or an attempt to connect.
 #pragma once
 

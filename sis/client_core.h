@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A client of a SIS server without its socket (Annex A.2.1 as seen by the client). It binds and
 // rebinds, holds requests while the flow is off, tracks hard links, answers keep-alives (A.2.1.17),
 // and reports the end of each request.

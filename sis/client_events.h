@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Events that a SIS client reports to its application: the state of the binding, received data, the
 // results of its hard links, and the end of every accepted request. Each request for data or
 // management ends in exactly one of Confirmed, Rejected, Sent or Unresolved.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The hard links of a SIS client (A.2.1.18 to A.2.1.25): those it requested and those it was
 // offered. It decides which primitives to send and which events to report. Each requested or
 // offered link ends in one event, unless the application itself ended it.

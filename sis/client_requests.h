@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The requests of a SIS client: held until they may be sent, written, and waiting for their
 // confirmation. Every accepted one ends exactly once.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Encoding of the S_PRIMITIVEs (Annex A.2.2): a value to a whole frame, and the body of a frame to
 // a value. The framer finds the bodies in a TCP stream.
 #pragma once

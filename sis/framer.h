@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Splits the octet stream of a SIS connection into frames (F.16, A.2.2.2): bounded, incremental,
 // and able to find the next frame after garbage.
 #pragma once

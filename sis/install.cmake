@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Headers keep their paths below include/s5066, so that an include of "sis/client.h" also works from
 # an installed tree. find_package(s5066) defines s5066::sis, s5066::sis_client and s5066::sis_c.
 include(GNUInstallDirs)

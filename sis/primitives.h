@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // S_PRIMITIVEs as values (Annex A.2.1 defines their meaning, A.2.2 their layout). Fields keep the
 // values received, legal or not: the server decides what to refuse and how.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sis/send_outcome.h"
 
 #include "sis/text.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The end of a request of a SIS client, for the completion handler of Client::async_send().
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of primitives and of the values in them, for logs and messages.
 #pragma once
 

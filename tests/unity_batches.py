@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Groups the sources of one target into batches that compile as one file each.
 
 The build calls this as `unity_batches.py SIZE FILE...`. It prints one line for each batch: its

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Acts as the two mail programs at the ends of `run --mail`.
 
 mail.py serve FOLDER           runs a mailbox: accepts mail by SMTP, writes one file per message to

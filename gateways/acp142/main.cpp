@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // s5066-acp142, the mail gateway of STANAG 5066 (ACP 142, RFC 8494): arguments, configuration, exit
 // status.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "gateways/acp142/sqlite_mail_store.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The spool of the mail gateway: the tables `mail…` of the spool that gateways share. Many requests
 // are committed at once, each of them whole or not at all. A result that is no error has been
 // committed. Not for two threads at once; several may have the same spool open.

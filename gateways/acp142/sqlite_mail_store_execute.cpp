@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How requests become commits, and what becomes of a message that the disk does not give back: it
 // costs itself, and nobody else.
 #include <algorithm>

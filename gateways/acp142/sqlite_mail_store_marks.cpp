@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The marks by which a repeat is known of what came before.
 #include <string>
 #include <string_view>

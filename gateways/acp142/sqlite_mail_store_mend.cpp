@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Indexes of the spool hold nothing that its tables do not: a damaged one is made anew while the
 // gateway serves.
 #include <algorithm>

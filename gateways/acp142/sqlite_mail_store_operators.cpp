@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What operators do to the spool of mail, and see of it.
 #include <string>
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What has been finished, or known, for long enough is forgotten.
 #include <algorithm>
 #include <utility>

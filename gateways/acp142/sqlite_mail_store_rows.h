@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the rows of the mail tables are read and written.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A local socket for operators: one request line in, an answer out, then the connection ends.
 // s5066d's control endpoint speaks the same way.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "gateways/common/disk_reserve.h"
 
 #include <fcntl.h>

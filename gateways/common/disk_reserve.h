@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A file that keeps room on the disk of a spool. When the disk is full the file gives its room up,
 // so that what waits can still be delivered or deleted. It takes the room again when there is
 // enough.

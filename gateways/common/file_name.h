@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // File names that came over the air (F.10.2.2): whatever they say, the result names one plain file
 // in the directory it is used in.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The directory received files appear in. A file is written under a temporary name in a hidden
 // folder of the same file system and then renamed: it appears whole, under a name no other file
 // has, or not at all.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The schema of the spool as numbered steps, embedded from migrations/*.sql when building.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The time of a gateway. On an audio cable a node has a clock of its own, which runs faster than
 // this machine's or stands still, and whatever waits for stations has to wait by that clock. The
 // node tells it in its answers to `status`. With any other node, and without one that answers, a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "gateways/common/node_time_asker.h"
 
 #include <boost/asio/buffer.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Asks a node for its time on its control socket, again and again: a node in lockstep often enough
 // to live by its clock, any other node now and then.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RCOP PDUs (F.8.1, Figure F-9; UDOP in F.9 is the same): a six-octet header in front of every
 // piece of an application PDU, cutting into pieces (F.8.3), and putting them together again.
 #pragma once

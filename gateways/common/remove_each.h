@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Old rows go so many to a commit, and one that the disk does not give back keeps no other.
 #pragma once
 

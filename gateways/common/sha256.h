@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The hash by which stored content is recognised and checked.
 #pragma once
 

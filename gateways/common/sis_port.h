@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The subnet server as a gateway core sees it: values in, values out. A shell joins it to the SIS
 // client library; tests join it to a simulated subnetwork.
 #pragma once

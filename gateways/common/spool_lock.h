@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Access to a spool: one service at a time, because two on one spool would send everything twice,
 // and only as its owner, because the service could not write another user's files.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The spool on disk: SQLite for everything but received files, which go to the inbox. A call that
 // returns a value has committed; one that returns an error has changed nothing that matters and
 // may be repeated. Not for two threads at once.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SQLite with Results instead of codes: one connection, prepared statements, transactions. Only
 // sqlite_store uses it.
 #pragma once

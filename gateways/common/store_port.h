@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Durable storage as a gateway core sees it: values out, values in. One writer thread serves it;
 // a request has exactly one result, and what a result calls saved survives a power cut.
 #pragma once

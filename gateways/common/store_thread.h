@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one thread that touches a spool while a gateway runs: requests in through a bounded queue,
 // results out through a function that posts them to the gateway's own thread. What waits is handed
 // to the store together, so that it may commit once for many.

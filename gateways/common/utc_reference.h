@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ties a core's time to the calendar: what is kept across restarts is kept in UTC.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BFTP, FRAP and FRAPv2 (F.10.2.2 to F.10.2.4): a file with its name and size in front, and the
 // two acknowledgements that say the other side has it. Carried by RCOP.
 #pragma once

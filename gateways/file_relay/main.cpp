@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // s5066-relay, the file relay of STANAG 5066 Annex F: arguments, configuration, exit status.
 #include <boost/program_options.hpp>
 #include <iostream>

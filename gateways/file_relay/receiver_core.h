@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The receiving half of the file relay (F.10.2): hands each complete file to the store and
 // acknowledges it only after the store says that it is safe. A file that cannot be stored now is
 // kept in memory and tried again; its sender hears nothing until it is safe.

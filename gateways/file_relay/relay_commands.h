@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The commands of an operator: hand a file over, wait for it, look at the spool, change a file in
 // it.
 #pragma once

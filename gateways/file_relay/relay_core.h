@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The file relay between its subnet port and its store, without either: RCOP reassembly, the
 // sending half, the receiving half, and the flow control of the subnet (A.2.1.14) over both.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The running file relay: RelayCore between the SIS client, the store thread, a control socket and
 // one timer, on one io_context. The cores decide; this only carries.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "gateways/file_relay/relay_setup.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hands a RelayConfig to the parts it is for.
 #pragma once
 

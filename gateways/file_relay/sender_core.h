@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sending half of the file relay (F.8.3, F.10.2): takes files from the spool, sends each as one
 // BFTP PDU over RCOP, and keeps at it until the far relay acknowledges the file or its time is up.
 // Every state that matters is in the store before anything is done about it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The values that pass between the P_MUL core and a bearer. A bearer takes one PDU at a time, when
 // it is ready for one, so that priorities hold up to the last moment; it keeps order.
 #pragma once

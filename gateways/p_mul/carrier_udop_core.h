@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // P_MUL over STANAG 5066 (F.5, F.8, F.9): each PDU is a U_PDU behind the six-octet header of UDOP
 // and RCOP, never divided. Non-ARQ to groups and ordinary nodes; ARQ to one node when the PDU asks
 // for it and the SAP is one where both kinds may be sent.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sockets of the UDP carrier: one for each port of P_MUL, joined to the multicast groups.
 #pragma once
 

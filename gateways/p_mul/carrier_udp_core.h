@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // P_MUL over UDP multicast on a LAN: which datagram goes to which address and port, how fast, and
 // who may speak for a node. One PDU is one datagram. Without an entry in a table a node's ID is its
 // IPv4 address.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "gateways/p_mul/erasure_code.h"
 
 #include <isa-l/erasure_code.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parity across the blocks of one message, so that any lost block can be made up for by any parity
 // row of its group (docs/decisions/0005).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "gateways/p_mul/known_messages.h"
 
 #include <algorithm>

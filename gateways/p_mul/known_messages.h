@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Remembers messages that were committed here, so that they are acknowledged again, and not
 // delivered again, when they come once more. When the memory is full, the message whose time is
 // over first is forgotten.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The values that pass between the mail side and the P_MUL core of the messaging gateway.
 //
 // The mail side owns everything that must survive a crash, in its spool:

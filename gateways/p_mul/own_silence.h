@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether this station may transmit (EMCON), and who says that it may not: the operator, whose word
 // holds until he takes it back, or the subnetwork (S_SUBNET_AVAILABILITY, A.2.1.26), whose word
 // holds until it says otherwise, over a lost connection too.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One P_MUL node without its bearer: many messages both ways. Takes datagrams and submissions,
 // gives datagrams when the bearer has room for one, and events for the layer above.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dynamic multicast groups of P_MUL (ACP 142 with its Request, Reject, Release and Announce_PDUs):
 // a transmitter takes a free address from a pool for one message, tells its destinations to join,
 // and gives it back when the message is over; a receiver joins what it is told to. Only where a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // P_MUL PDUs (ACP 142 and 142A) as values, their octets, their checksums, and the lists of missing
 // blocks in acknowledgements. All integers are big-endian; one PDU is one datagram of its bearer.
 // Parity_PDU is an extension of ours (docs/decisions/0005): its type is one that the standard does

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The receiving half of P_MUL: puts messages together from blocks and parity in any order, says
 // what is missing when it is its turn to, and acknowledges a message only after the layer above has
 // it committed (procedures of ACP 142 chapter 3, EMCON, expiry).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "gateways/p_mul/p_mul_sender.h"
 
 #include <algorithm>

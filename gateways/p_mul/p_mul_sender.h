@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The transmitting half of P_MUL: announces a message by Address_PDUs, sends its blocks, collects
 // acknowledgements, and sends again what is missing to those who miss it, until every destination
 // has said that it has everything or the message expires (procedures of ACP 142 chapter 3).

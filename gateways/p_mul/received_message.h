@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One message that comes from the air: its blocks and rows of parity. It makes up for lost blocks
 // from parity and lists those that are missing; PMulReceiver decides when to say so.
 #pragma once

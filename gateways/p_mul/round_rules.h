@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a message is sent. A group can have rules of its own.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Limits log lines that others cause: one for each node in a while.
 #pragma once
 

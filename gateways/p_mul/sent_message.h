@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One message on its way to its destinations: what each of them has said, and what is left to send
 // of the round that is under way. It plans a round from that and makes the PDUs of the round one by
 // one; PMulSender decides when a round begins and ends.

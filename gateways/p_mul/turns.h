@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shares the bearer among the targets of messages of one priority. Each target has it for
 // `Config::turn_max` or `Config::turn_octets_max`; then the target that has waited longest goes
 // first, and among messages to one target the oldest. Only a higher priority interrupts a turn.

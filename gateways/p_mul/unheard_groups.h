@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Remembers which nodes do not hear what is sent to a group that they are in. Such a node is tried
 // by the group again after `kAgain`. Group 0 stands for all dynamic groups.
 #pragma once

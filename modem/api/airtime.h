@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The time of a burst on the air, exact to the symbol. Packing, EOT, the simulation and the
 // modulators all use these functions.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A modem with a thread of its own, as the process of a node uses it. Commands go in and events
 // come out. The built-in modem (modem/worker) and a modem at the other end of a TCP connection
 // (modem/remote) implement it.

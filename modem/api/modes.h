@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The modes of a modem: waveform, user rate and interleaver, and the table of all modes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "modem/api/port.h"
 
 namespace s5066::modem {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The interface between a node and a modem. Commands go to the modem, events come back, and both
 // are plain values. A software modem, a simulated channel and an external modem all implement it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "modem/api/receive_modes.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rules for the modes that one receiver can receive at the same time.
 #pragma once
 

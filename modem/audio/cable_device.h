@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A station's end of the audio cable. It is a Device whose other side is a CableHub behind a Unix
 // socket (cable_protocol.h). It runs in lockstep when the hub has pace `max`.
 #pragma once

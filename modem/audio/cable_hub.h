@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The hub of the audio cable. It is a local socket to which stations connect, receive each other
 // through a channel, and share one sample clock (cable_protocol.h).
 #pragma once

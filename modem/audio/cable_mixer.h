@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mixes what each station of an audio cable receives of the others. Every ordered pair of stations
 // has its own channel and every receiver its own noise. A seed determines all of them.
 #pragma once

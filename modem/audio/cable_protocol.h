@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The protocol between a modem and the hub of the audio cable, over a Unix stream socket.
 //
 // Integers are big-endian. Samples are float32 in the machine's own order, because both ends are on

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The buffer between the callback of a sound card and the worker's thread. It has a lock-free ring
 // of samples for each direction and a record of what was lost, and where. Counts are in samples.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decides when to look for a sound card that is missing. Each look loads the plugins of every sound
 // system again, and some of their memory is never freed. So after the first few looks there is one
 // per minute, and further ones as soon as a card of this machine appears or disappears.

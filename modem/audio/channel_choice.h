@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chooses which of the two channels of a stereo input is heard: a radio is often wired to one of
 // them only. The thread of the card measures, the owner of the device decides.
 #pragma once

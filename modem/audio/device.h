@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The modem worker's only interface to audio. It moves fixed blocks of samples in both directions
 // on one sample clock, together with the transmitter's key. Sound cards, files and the audio cable
 // implement it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sound files as a Device, in lockstep. The radio receives a recording, and its transmissions are
 // recorded. The device ends with the recording.
 #pragma once

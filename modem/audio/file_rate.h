@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sample rates that a sound file may have.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures the level of samples, and judges what an operator must change before it costs a link.
 #pragma once
 

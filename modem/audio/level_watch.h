@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tells an operator while the modem runs that a level will cost a link. Messages are limited in
 // number. Time is the count of samples.
 #pragma once

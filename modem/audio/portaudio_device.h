@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A sound card as a Device, through PortAudio. The callback only moves samples between the card and
 // two lock-free rings, and counts. Everything else runs on the worker's thread.
 #pragma once

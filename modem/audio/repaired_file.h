@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A sound file with a corrected header, as libsndfile reads it. The header of a WAV file is
 // corrected when a killed recorder left it unfinished, or when it has an impossible rate.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sound cards of this machine, identified by the USB socket of each. Numbers and names change
 // at each start, and two cards of one make have the same name, but the socket stays the same.
 #pragma once

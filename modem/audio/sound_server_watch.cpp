@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "modem/audio/sound_server_watch.h"
 
 #include <pulse/pulseaudio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Watches on which source and sink a PulseAudio or PipeWire server keeps the sound of one device.
 // When a card is removed, such a server moves its streams to another card without notice, so that
 // the modem would receive from a microphone and transmit into a loudspeaker.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "modem/audio/wav_file.h"
 
 #include <sndfile.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sound files through libsndfile. Every failure is a Result that names the file and the reason. A
 // rate that files cannot have (file_rate.h) is such a failure.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // White Gaussian noise for real samples. Its level is absolute, because noise is present whether or
 // not a station transmits. For a signal-to-noise ratio the power of the signal must be known.
 #pragma once

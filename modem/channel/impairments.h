@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Impairments of a radio path besides noise and fading: the filters of single-sideband radios,
 // sound cards with different clocks, and impulse noise (static). Samples are real. Each class keeps
 // its state between calls.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A complete channel between a transmitter and a receiver: the paths, noise and static, the filter
 // of the receiving radio, and the difference of the clocks.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The HF channel model of C. C. Watterson (ITU-R F.1487; MIL-STD-188-110C appendix E). Each path
 // has a delay and a gain. The gains are independent complex Gaussian processes with a Gaussian
 // Doppler spectrum; a path without spread has a fixed gain. Input and output are real passband

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Follows the impulse response of a channel symbol by symbol. It is a Kalman filter whose state is
 // the response at both half-symbol phases. A symbol may be known, or be a soft decision with a
 // variance.

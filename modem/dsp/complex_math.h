@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Complex products without the checks for infinities that the operators of std::complex must make.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The course of a channel's response over many steps in time.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Estimates the response to known symbols by least squares when it changes while they are sent.
 // Each tap follows a polynomial in time up to a parabola. In a fade of every path the response may
 // turn within 0.1 s, and then a constant one does not fit.

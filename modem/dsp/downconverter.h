@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Moves real audio at 9600 samples/s from a carrier to zero frequency and halves its rate, so that
 // each symbol at 2400 Bd has two complex samples. The band stays flat, so that noise stays white.
 // The equaliser matches the pulse, because it learns the pulse together with the channel.

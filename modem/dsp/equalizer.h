@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A linear minimum-mean-square-error estimate of a block of unknown symbols between known ones,
 // from half-symbol samples and the channel's response. The estimate of a symbol leaves out what was
 // known about that symbol before, so that a decoder can feed it back.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The last samples of a stream, addressed by their number since the start. Any stretch of them is
 // contiguous, so that filters can run over it.
 #pragma once

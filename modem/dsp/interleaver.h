@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Block interleavers. That of MIL-STD-188-110A (5.3.2.3.3) is a matrix filled column by column with
 // a row step and read along diagonals. That of STANAG 4539 is filled in steps and read in order.
 // Both are stored as one permutation, so that they serve bits and soft bits.

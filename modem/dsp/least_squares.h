@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Estimates the impulse response of a channel over a wide window from a stretch of known symbols:
 // where the energy lies, how strong signal and noise are, and the offset of the carrier.
 #pragma once

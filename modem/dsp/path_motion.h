@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tells how far the paths of a channel move through a window of delays when the clocks of the two
 // stations differ, and steers the receiver's sampling so that they stay in their places.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads a stream of complex samples at times between those of its samples.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Changes the rate of a stream of real samples by the exact ratio of two whole numbers, for sound
 // cards whose rate is not the modem's. The output never gains or loses a sample, however long it
 // runs.

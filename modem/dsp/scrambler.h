@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shift-register scramblers. One value of three bits per symbol is added, modulo 8, to the tribit.
 #pragma once
 

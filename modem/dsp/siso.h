@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A soft-in soft-out decoder of the convolutional codes in viterbi.h. It returns the information
 // that the code gives about every coded bit beyond that bit's own soft value, and the information
 // about every information bit. It is exact (sums of probabilities, not of their maxima) and uses

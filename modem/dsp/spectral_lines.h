@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures how much of the power of a sound lies in a few lines of its spectrum. It is nearly all
 // with steady tones, also with many of them as in a square wave, and little with noise, speech and
 // data.

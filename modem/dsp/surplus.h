@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures how well soft bits support the word that was decoded from them. A decoder always finds a
 // nearest word, and it is sure of that when the soft bits claim too much. The information that they
 // give about that word against all others shows whether the word is more than the nearest one.

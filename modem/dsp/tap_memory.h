@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How long a tap of a fading channel stays as it is.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Removes a carrier's offset from complex samples.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The convolutional code of constraint length 7 and rate 1/2 that the serial-tone waveforms share
 // (T1 = 133, T2 = 171 octal, newest bit leftmost, T1 first, no inversion; MIL-STD-188-110A
 // 5.3.2.3.2), and its maximum-likelihood decoder.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "modem/ptt/cm108.h"
 
 #include <fcntl.h>

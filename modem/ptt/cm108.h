@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keys by a pin of a CM108, CM109 or CM119 USB sound chip (C-Media), or of an SSS1621/1623, through
 // hidraw of Linux. One output report of four octets follows the report number 0. HID_OR0 with bits
 // 7 and 6 clear selects general-purpose output, HID_OR1 has the levels, and HID_OR2 the directions

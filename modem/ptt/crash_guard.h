@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Unkeys when the process dies with the key down, however it dies. A second process holds only the
 // key and one end of a socket, and notices that the other end closes. It also unkeys when the key
 // stays down longer than any burst, because then the process has been stopped (SIGSTOP) and its

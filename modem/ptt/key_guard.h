@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decides when a transmitter must be unkeyed by force: it was keyed longer than allowed, or its
 // owner has shown no sign of life. KeyWatchdog is the thread that acts on it. Times may be those of
 // any monotonic clock.

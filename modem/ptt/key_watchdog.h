@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A watched key. A thread of its own unkeys the transmitter when the owner of the key hangs in the
 // device, in its own work or in the call that moves the key (key_guard.h decides when).
 #pragma once

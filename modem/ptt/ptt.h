@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The interface that keys a transmitter. The classes behind it do so by a serial line, a rig
 // control daemon or a pin of a sound chip, or not at all. The modem worker decides when to key.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keys through hamlib's rigctld by its text protocol over TCP on this machine. "T 1" keys, or "T 3"
 // with the data input of radios that have one. "T 0" unkeys. "RPRT 0" confirms a command. "t" asks
 // the radio whether it is keyed; many radios can tell. A rigctld that was started with --vfo needs

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keys by the RTS or DTR line of a serial port, as most radio interfaces do. The port is set to
 // drop both lines when it is closed (HUPCL). The kernel closes it also when the process is killed.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The host's end of one user's two connections, without sockets. Received messages become commands
 // for the modem, and the modem's events become lines and octets.
 #pragma once

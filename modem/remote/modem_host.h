@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Provides a modem to one user at a time over TCP (docs/operate/remote_modem.md). A user that loses
 // a connection, sends an impossible message or is silent loses the modem, and the transmitter is
 // unkeyed.

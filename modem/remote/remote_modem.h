@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A modem at the other end of two TCP connections: `hfmodem serve` of another machine, or any
 // program with the protocol of docs/operate/remote_modem.md. A lost connection ends transmission
 // and reception, as the loss of a sound card does. The modem then connects again without a limit of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The two TCP connections of one session, and the object that wakes a thread that waits for them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The user's end of the two connections to a host's modem, without sockets.
 #pragma once
 

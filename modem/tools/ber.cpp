@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `hfmodem ber` measures the bit error rate of a mode over the simulated channel.
 #include <cstdio>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bit error rate of a modem over the simulated channel. Bursts of random octets with pauses
 // between them go through the channel into one receiver, which gets only the samples.
 //

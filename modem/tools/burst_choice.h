@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Several receivers with different modes may read the same transmission. This class chooses the
 // best of the readings that overlap, writes its octets and prints it.
 //

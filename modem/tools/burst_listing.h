@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The list of bursts that `hfmodem demod` prints, and the output of their octets: to a file, to
 // standard output, or to the terminal as text or hex.
 #pragma once

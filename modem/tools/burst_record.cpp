@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "modem/tools/burst_record.h"
 
 #include <algorithm>

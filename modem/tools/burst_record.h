@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A record of one burst from the events of its receiver, for the displays.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `hfmodem cable` runs the audio cable that connects modem processes of one machine.
 #include <iostream>
 

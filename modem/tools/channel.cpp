@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `hfmodem channel` passes a sound file through the simulated channel into another file.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `hfmodem demod` finds the bursts in files of samples, describes each, and writes or shows its
 // octets.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "modem/tools/device_options.h"
 
 #include "modem/audio/cable_device.h"

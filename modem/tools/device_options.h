@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The options of a command line for a sound card or an audio cable.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `hfmodem devices` lists the sound cards that PortAudio finds, by the names and USB paths that a
 // configuration uses.
 #include <cstdio>

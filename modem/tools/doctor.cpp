@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `hfmodem doctor` tests the sound card and the key before the first transmission, reports their
 // faults, and prints the configuration.
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests a sound device and a key as an operator would before the first transmission: whether there
 // is sound, its level, the accuracy of the clock, whether the key goes up again, and whether a
 // burst comes back.

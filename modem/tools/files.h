@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files of octets for the modem tool. Every failure is a Result that names the file and the reason.
 #pragma once
 

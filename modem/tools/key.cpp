@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `hfmodem key` keys the transmitter for a moment, reports whether it was unkeyed, and prints the
 // setting for a configuration.
 #include <iostream>

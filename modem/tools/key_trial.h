@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keys the transmitter for a moment and unkeys it in every case.
 #pragma once
 

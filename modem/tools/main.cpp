@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `hfmodem` runs the modems from the command line. Each subcommand explains itself with --help.
 #include <csignal>
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `hfmodem mod` converts octets to a sound file.
 #include <utility>
 

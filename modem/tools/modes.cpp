@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `hfmodem modes` lists every mode by name, with its shortest time on the air.
 #include <cstdio>
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The command lines of the subcommands are read with Boost.Program_options in one way for all of
 // them.
 #pragma once

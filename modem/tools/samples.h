@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sound files at any rate, converted to the modem's samples at kSampleRate.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `hfmodem scope` shows what a sound card or an audio cable receives, as a line that is updated:
 // the level, and of a burst its mode, SNR, offset, multipath, Doppler spread and quality.
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The display of `hfmodem scope`: a line with level and burst, which is updated in place on a
 // terminal. Each burst keeps its last line, however short it was, with the way in which it ended.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `hfmodem serve` provides this machine's modem to another process or machine over TCP.
 #include <functional>
 #include <memory>

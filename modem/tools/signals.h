@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Support for subcommands that serve until SIGINT, SIGTERM or SIGHUP.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The subcommands of `hfmodem`, one file each. A new one is declared here and gets a row in
 // main.cpp.
 #pragma once

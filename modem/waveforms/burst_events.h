@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The reports of a burst receiver, in counts of its own samples. The worker turns them into the
 // events of the port by replacing each count with a time of the sample clock.
 #pragma once

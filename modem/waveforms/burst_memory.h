@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The memory in which one burst is received. It is allocated once, handed out piece by piece, and
 // released as a whole when the burst is over. Pages that no burst has used yet need no physical
 // memory.

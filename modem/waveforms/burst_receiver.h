@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Receives bursts of every waveform. The receiver takes audio, finds transmissions by their
 // preamble, reads waveform, rate and interleaver from that, and reports the octets. It needs no
 // information about the start of a burst. It also searches while a burst is being received, so that

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The symbols of a whole transmission of any waveform.
 #pragma once
 

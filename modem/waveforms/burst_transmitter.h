@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A transmission of any waveform as audio. The caller reads samples until it is over.
 #pragma once
 

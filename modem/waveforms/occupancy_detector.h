@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Detects that a signal is on the air, of any kind: voice, RTTY, another modem. It compares the
 // power with that of the channel's quietest time, so it knows neither waveform nor sender. The
 // receivers know more, but later.

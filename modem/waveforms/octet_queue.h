@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A queue of octets that wait to be fetched. A run has any length and is contiguous in memory that
 // is reserved once. Runs leave in their order and do not move until then.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parts that the receivers of all waveforms share: the samples, and the two interfaces that a
 // waveform implements. A listener runs all the time and finds transmissions. A demodulator receives
 // the transmission that was found. BurstReceiver combines them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sends symbols at 2400 Bd on a carrier of 1800 Hz.
 //
 // Symbol n occupies samples 4n .. 4n+3 and its pulse is centred between 4n+1 and 4n+2, so the burst

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Detects a transmission whose preamble was missed, by the parts that its waveform repeats at the
 // same places of a cycle with any data. It works from below 0 dB. Speech, a carrier and noise have
 // no such repeated parts. Several tones may have some, and are excluded by their spectrum.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The interface that a waveform implements to be sent. BurstTransmitter sends through it.
 #pragma once
 

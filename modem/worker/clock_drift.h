@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures how far a device's sample clock deviates from the clock of this machine. A block may
 // come late but never early, so the earliest one of a window of some seconds shows the sample
 // clock.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One radio without its thread: it takes received blocks and commands, and makes transmit blocks
 // and events. Positions are samples at kSampleRate on the time line of the received samples. A
 // sample made now leaves `transmit_delay` later on it.

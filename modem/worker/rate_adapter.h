@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Converts between the device's sample rate and the modem's, in whole blocks.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Converts the modem's sample clock to the time of the port: Instant{} is sample 0, and a second
 // has kSampleRate samples.
 #pragma once

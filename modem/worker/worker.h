@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A modem in a thread of its own, one for each radio. The thread owns the signal processing, the
 // key and the sample clock. Commands and events of the modem port (modem/api/port.h) pass through
 // two bounded queues.

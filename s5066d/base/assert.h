@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks for our own bugs, on in every build: a failure prints the expression, the place and the
 // last trace events, then aborts. Input from outside never reaches an assert; it gets a Result.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A first-in-first-out queue that refuses items when it is full. Storage is reserved once.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Byte strings: big-endian reads and writes, hex for people and tests.
 #pragma once
 

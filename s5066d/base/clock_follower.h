@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Estimates another clock from readings that arrive in time or late, never early. The reading with
 // the least delay is the best one. The estimate decays slowly, so that it follows a clock that is
 // slower than ours.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The two cyclic redundancy checks of a D_PDU (C.3.2.8, C.3.2.11). Both are right-shift registers
 // that start at 0, take the least significant bit of each octet first, and are not inverted; on
 // the wire the low octet comes first.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The timers of one core: a small fixed set, named by an enum whose last enumerator is `count`.
 #pragma once
 

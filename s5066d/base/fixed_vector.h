@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A vector with built-in storage: it allocates nothing from the heap, and more items than the
 // capacity are a bug of ours.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Identifiers of different types that the compiler keeps apart, and their arithmetic.
 #pragma once
 

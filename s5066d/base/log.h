@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Log lines as key=value text: `level event key=value …`. The shell owns the sink and the clock.
 // Cores do not log, they trace.
 #pragma once

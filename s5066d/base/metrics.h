@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The counters of a node: one table of name, unit and help. Operators read them, and simulations
 // assert on them. All cores add to the same injected object.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Joins several function objects into one, for std::visit.
 #pragma once
 

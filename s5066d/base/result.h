@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A value, or the reason why there is none. Layers return this; no exception crosses a layer.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random numbers for cores and simulations: injected, seeded, and the same on every machine. The
 // generator is xoshiro256** (Blackman and Vigna, 2018), seeded by splitmix64.
 #pragma once

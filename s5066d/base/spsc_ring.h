@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A lock-free ring between exactly one producer thread and one consumer thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Limits the steps that one event may cause, for loops that run until nothing is left to do. A loop
 // that exceeds the limit never ends: it tries a refused request again without any change.
 #pragma once

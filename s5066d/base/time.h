@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Time for cores: an argument. The clock type has no now(), so no core can read the time.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Events inside a core, as small values for an injected sink. A sink writes log lines, feeds a
 // capture, or keeps the last events for an assert to print. Cores never format text.
 #pragma once

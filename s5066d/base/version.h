@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The version of the project from its CMakeLists.txt, as every program prints it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decides which link requests a node accepts (B.3.2(3) to (5), B.3.2.1(6) to (10)). The same table
 // applies to a peer's REQUEST and to a call of our own.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Answers to REQUEST and BREAK that wait for their turn. Link control goes before all data, so only
 // one answer at a time is handed down. Otherwise a burst of calls would keep this node's own calls
 // and ARQ data off the channel.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Callers (known peers and this node itself) that were refused because of Exclusive links that no
 // hard link uses. A caller that has been blocked for long may displace such a link at once.
 #pragma once

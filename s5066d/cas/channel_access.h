@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Channel access sublayer, Type 1 protocol (Annex B): makes and breaks physical links by C_PDUs
 // that travel as expedited non-ARQ data, and carries S_PDUs over them.
 #pragma once

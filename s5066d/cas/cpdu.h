@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // C_PDUs exchanged between two channel access sublayers (B.3.1): one octet of C_PCI with TYPE in
 // its high half, and after that of a DATA C_PDU exactly one S_PDU.
 #pragma once

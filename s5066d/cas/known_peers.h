@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Peers whose ARQ D_PDUs were received on a link. Their calls and answers go before those of
 // unknown addresses.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // States of one physical link as its node sees it (B.3.2), and the reasons for its end.
 #pragma once
 

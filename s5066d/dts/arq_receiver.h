@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Receives the data frames of one connection (C.6.2, C.6.3): window, reassembly and
 // acknowledgement.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "s5066d/dts/arq_sender.h"
 
 #include <algorithm>

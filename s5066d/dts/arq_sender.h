@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sends the C_PDUs of one connection by selective-repeat ARQ (C.4.1, C.6.2). It segments them as
 // the window allows, repeats frames that were not acknowledged, and reports how each C_PDU ended.
 // Expedited data has a sender of its own, which begins the next C_PDU only when the one before is

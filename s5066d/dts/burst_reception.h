@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Turns the octets of the transmission being received into D_PDUs with the time of their first bit.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Settings of the data transfer sublayer, and what follows from them: segment sizes, modes in use,
 // and the extensions that we offer.
 #pragma once

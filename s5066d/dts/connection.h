@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ARQ connection with one peer (C.6.2): regular and expedited data in both directions, and the
 // part of it that goes into a transmission.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of modem modes on the air: in a data rate change (EOW type 1, Tables C-5 and C-6) and in a
 // change of high data rates (type 7, Tables C-9-1 to C-9-4). All functions are pure.
 #pragma once

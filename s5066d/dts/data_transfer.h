@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The data transfer sublayer of one node (Annex C): ARQ connections, unacknowledged delivery and
 // half-duplex turn taking over one modem.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decides whether both stations send at the same time, each on a frequency of its own, and tells
 // when a received transmission was formed.
 #pragma once

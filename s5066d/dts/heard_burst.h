@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The transmission that is being received, as far as its octets have come.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Packs one transmission: which D_PDUs fit, their order, and the END OF TRANSMISSION field of each.
 // The field is exact, because the whole transmission is planned before the first octet is encoded
 // (C.3.2.3).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Remembers over several links whether a peer understands type 9, the D_PDU of the large window.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The handshake of type 6 D_PDUs with one peer (C.3.9): one message at a time, each with an ID of
 // its own, repeated until the peer acknowledges it. Callers decide what the messages say.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Estimates how far the SNR that each mode needs on a link differs from the table, from
 // observations of a few modes. It is a Kalman filter over all modes at once (R. E. Kalman, "A new
 // approach to linear filtering and prediction problems", J. Basic Eng. 82, 1960). Its covariance

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Unacknowledged delivery by types 7 and 8 (C.3.10, C.3.11, C.4.2): segments with offsets. Whole
 // C_PDUs are repeated so that copies fall in different interleaver blocks. A C_PDU that has not
 // arrived intact when its reception window ends is delivered with a list of its damaged and missing

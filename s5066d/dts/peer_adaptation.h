@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adapts the data rate with one peer, both ways (C.6.4.2; docs/protocol/rate_control.md). It
 // measures the peer's transmissions and derives the advice that the peer is told. It follows the
 // peer's advice for our transmissions, and judges them by acknowledgements and missing answers.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Exchange with one peer apart from data: engineering order wire messages (C.5), alone in the
 // header of any D_PDU or acknowledged in type 6, and the change of data rate that they serve
 // (C.6.4).

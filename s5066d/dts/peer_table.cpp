@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "s5066d/dts/peer_table.h"
 
 namespace s5066::dts {

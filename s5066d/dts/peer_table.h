@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Records of other stations apart from their data. A new station takes the place of the one that
 // was heard longest ago, unless that is in use.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The data rate change procedure with one peer (C.6.4, C.5.1, C.5.2, C.5.5), in both roles. The
 // master asks at which rate and interleaver it may transmit, and the slave accepts or refuses.
 // After the master's acknowledgement both change, the slave confirms, and the master acknowledges

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chooses the mode in which a peer should transmit to us from the quality of its transmissions
 // (C.6.4.2 leaves the method to the receiver); docs/decisions/0019 derives it. A table gives the
 // SNR that each mode needs. The additional SNR that this link needs, the *offset*, is learnt: a

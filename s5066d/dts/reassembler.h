@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Joins ARQ segments into C_PDUs (C.4.1(9)-(14)). Delivers each C_PDU in order or as it arrives, as
 // it was flagged (C.3.3(7)(8)). Segments of a dropped C_PDU are discarded (C.3.3(9)).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures one transmission being received (C.6.4.2): how much of it was received, and the SNR of
 // its blocks. If the SNR changed within it, the meter returns two receptions, one for each part,
 // because the channel of the beginning no longer exists.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Brings the windows of two stations into agreement again by type 3 D_PDUs, stop and wait (C.3.6,
 // C.6.3, C.6.5). It exchanges the D_PDUs only; Effects tell the caller what to do with the windows.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The receive side of one selective-ARQ connection: which frames have come, and what to acknowledge
 // (C.3.4, C.6.2, C.6.3.2). The reassembler handles their contents. Frames have long numbers here;
 // types 0 to 5 carry their lower octet.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chooses the segment length from the losses of the frames sent (C.4.1(2) leaves it to the
 // station). On a channel with random bit errors the length with the best yield follows from the
 // error rate that the lost frames imply; docs/decisions/0018 derives it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Service of the data transfer sublayer to the channel access sublayer (C.2, Table C-1): requests
 // down, indications and confirmations up, values only.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Order in which stations may begin an exchange when a shared channel falls free: round robin over
 // the stations that are on the air, by minislots (MSRR: L. Kleinrock and M. Scholl, "Packet
 // switching in radio channels: new conflict-free multiple access schemes", IEEE Trans. Commun.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The data-transfer states of one remote station (C.6.1, Fig. C-42): what a received D_PDU or a
 // primitive of the channel access sublayer does in each (Tables C-10 to C-25), and which types may
 // be sent (C.6.1.2). This file has the tables; DataTransfer carries out the actions.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chooses whom the next transmission serves: type 6 first, then an owed acknowledgement, then the
 // connections by turns. Nothing that waits is passed over more than kPassedOverMax times in a row.
 #pragma once

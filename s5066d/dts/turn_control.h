@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decides when this station may key its transmitter on a shared half-duplex channel (C.3.2.3; the
 // rules around it are ours and written down in docs/protocol/channel_access.md).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The transmit side of one selective-ARQ connection: which frames are out, and which are
 // acknowledged (C.6.2, C.6.3.2). Frames have long numbers here; types 0 to 5 carry their lower
 // octet.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // WARNING D_PDUs that wait to be sent (C.3.12): one for each peer, type and reason, however many
 // frames caused it.
 #pragma once

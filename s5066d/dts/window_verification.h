@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tracks whether the two stations agree about the windows of one direction, from the D_PDUs of that
 // direction, transmission by transmission (C.6.3.2).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Limits the input of a client: primitives and octets per second. Input above the limit is not lost
 // but waits: the node takes no further primitive, and the driver reads no further octet.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tells which states of one physical link the channel access sublayer and the subnetwork interface
 // sublayer may hold at the same time, when all actions between them have been carried out.
 #pragma once

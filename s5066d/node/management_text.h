@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bodies of management messages (A.2.1.15, A.2.1.16): lines of text, name=value. The page
 // docs/protocol/management.md explains the names.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A whole subnet node without its sockets, clock and modem: SIS clients above (Annex A, F.16), a
 // modem port below, and between them the subnetwork interface, channel access and data transfer
 // sublayers. The driver calls one input, then drains poll_action(), then sets one timer.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ACK-ONLY (type 1, C.3.4) and the acknowledgement that DATA-ACK carries too.
 #include "s5066d/base/assert.h"
 #include "s5066d/pdu/header.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builds the octets of a pcap file (classic format, little-endian, microseconds), so that tshark
 // and Wireshark can show the transmissions. It does no I/O: the caller writes the file.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DATA-ONLY (type 0, C.3.3) and DATA-ACK (type 2, C.3.5), which adds an acknowledgement after the
 // same three octets.
 #include "s5066d/base/assert.h"

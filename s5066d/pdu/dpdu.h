@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // D_PDUs as values, and their octets on the air (C.3.2 to C.3.12). The encoder always uses 28-bit
 // addresses (m = 7); the decoder reads every legal address size.
 #pragma once

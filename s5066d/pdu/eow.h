@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Engineering order wire messages (C.5, Tables C-4 to C-9-4): twelve bits in the header of a D_PDU,
 // and for a change of high data rates six octets of extension in a type 6.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // EXPEDITED DATA-ONLY (type 4, C.3.7) and EXPEDITED ACK-ONLY (type 5, C.3.8).
 #include "s5066d/base/assert.h"
 #include "s5066d/pdu/header.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The header that all D_PDUs share (C.3.2): sync, fixed part, addresses, the position of the
 // type-specific part, and CRC-16. Only the codecs of this folder use it.
 #pragma once

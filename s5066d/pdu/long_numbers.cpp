@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LONG DATA (type 9) and LONG ACK (type 10): data and acknowledgements with frame numbers of two
 // octets, for windows of more than 128 frames. They are not part of the standard; see
 // docs/protocol/large_window.md.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MANAGEMENT (type 6, C.3.9): an engineering order wire message that asks for an acknowledgement.
 #include "s5066d/base/assert.h"
 #include "s5066d/pdu/header.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NON-ARQ DATA and EXPEDITED NON-ARQ DATA (types 7 and 8, C.3.10 and C.3.11), which differ only in
 // the type.
 #include "s5066d/base/assert.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RESET/WIN RESYNC (type 3, C.3.6): brings the windows of two stations into agreement again.
 #include "s5066d/base/assert.h"
 #include "s5066d/pdu/header.h"

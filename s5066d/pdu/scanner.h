@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds D_PDUs in the bit stream of one transmission (C.3.1). Modems do not keep octets aligned, so
 // a sync sequence may begin at any bit. Octets carry their least significant bit first.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // WARNING (type 15, C.3.12): tells a peer that a frame it sent does not fit our state.
 #include "s5066d/base/assert.h"
 #include "s5066d/pdu/header.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ends a program in which a thread hangs permanently, in a call of the system or a library or in a
 // loop of its own.
 #pragma once

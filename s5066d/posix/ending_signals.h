@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Signals that end our programs, and signals that must not stop them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Notices a thread that has stopped permanently inside a call that does not return.
 #pragma once
 

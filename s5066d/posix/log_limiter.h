@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Limits the log lines that others can cause: a client that is refused repeatedly, or any station
 // on the air, must not fill a disk.
 #pragma once

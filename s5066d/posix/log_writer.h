@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Log lines on standard error: UTC, level, event, key=value.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The watchdog of a program's main loop. A loop that no longer turns, because it spins or a call
 // does not return, serves nobody and handles no signal. The program then logs `hung part=main_loop`
 // and ends, so that the service manager starts it again. It works without a service manager, too. A

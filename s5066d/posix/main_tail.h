@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How our programs end: exit statuses, and one place for exceptions of libraries.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tells systemd, or another supervisor that started this program as a service of the type "notify",
 // that it serves, that it is alive, and that it ends. It uses the protocol of sd_notify(3), one
 // datagram for each report. It does not need libsystemd, so that a program is built and runs

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Socket calls that never wait longer than the given time, and local sockets with an owner.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The three standard streams of a process: descriptors 0 to 2 are always taken, and an output that
 // could not be written is a failure.
 #pragma once

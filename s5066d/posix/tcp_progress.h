@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Progress of the octets written to a TCP connection.
 #pragma once
 

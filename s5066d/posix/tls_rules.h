@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rules for every TLS connection of our programs. This file is for programs that link OpenSSL;
 // nothing else here does.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a sans-IO node on an io_context: calls one input, drains all outputs, sets one timer.
 #pragma once
 

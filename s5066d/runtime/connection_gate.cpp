@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "s5066d/runtime/connection_gate.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decides who may connect to the SIS port, how many at a time and how often, and with which rights.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A local socket for operators: one request line in, one JSON object out, then the connection ends.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One s5066d: a node with its modem, its clients, its control socket and its clock, until a signal
 // or the loss of the modem ends it.
 #pragma once

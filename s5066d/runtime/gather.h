@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chooses how much of a client's waiting output goes out in one write.
 #pragma once
 

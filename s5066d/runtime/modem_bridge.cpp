@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "s5066d/runtime/modem_bridge.h"
 
 #include <boost/asio/post.hpp>

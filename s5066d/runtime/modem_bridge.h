@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Connects the modem's thread with the node's: news of the modem becomes a call on the io_context's
 // thread.
 #pragma once

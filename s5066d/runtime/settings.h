@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Settings of the shell around a node: plain values, so that the loader needs no Asio.
 #pragma once
 

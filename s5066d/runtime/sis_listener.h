@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The subnet interface service (F.16) at its sockets: accepts clients over TCP, plain or with TLS,
 // and over a local socket, and carries octets between their connections and the node.
 #pragma once

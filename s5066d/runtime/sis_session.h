@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One client's connection, over TCP, inside TLS or over a local socket. It reads when the node
 // allows it, and writes in one call all output since its last write.
 #pragma once

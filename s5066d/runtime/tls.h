@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TLS around the connections of SIS clients: certificates on both sides, TLS 1.2 or later, and no
 // fallback to plain TCP.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes the events of the cores for operators: log lines, a capture of D_PDUs, and the last events
 // in memory for an assert to print.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Actions that the subnetwork interface sublayer asks for, and the one queue for all its parts.
 #pragma once
 

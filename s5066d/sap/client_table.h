@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The connections of SIS clients: their binds, the watch for silence and invalid primitives, and
 // flow control (A.2.1.1 to A.2.1.5, A.2.1.14, A.2.1.17). Their U_PDUs are handled elsewhere.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Watches one SIS connection: how many invalid primitives and expedited requests it may still send,
 // when it was last heard, and the keep-alive rules (A.2.1.5, A.2.1.10(4), A.2.1.17).
 #pragma once

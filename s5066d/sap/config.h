@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Limits, waits and policy of the subnetwork interface sublayer (Annex A) that the standard leaves
 // to the operator.
 #pragma once

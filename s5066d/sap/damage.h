@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Damaged and missing parts of a U_PDU received by non-ARQ (A.2.1.9(9) to (15)).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // U_PDUs that were handed down: those that the sublayers below hold, and those that are
 // acknowledged but not yet confirmed by the client at their destination (A.3.2.4(12) to (19),
 // (28)).

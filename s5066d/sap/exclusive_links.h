@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Exclusive physical links under the hard links (B.3(5), B.3(7)). They are called for, kept
 // while a hard link needs them, and then broken by the side that has to.
 #pragma once

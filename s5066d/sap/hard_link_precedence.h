@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decides which of two hard links gives way (A.3.2.2.1), and which of two crossing requests.
 #pragma once
 

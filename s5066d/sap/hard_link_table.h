@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The hard links of a node that are up, asked for or being ended, with their states. At most one is
 // active.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hard links (A.1.1.2, A.3.2.2): a client asks for them, S_PDU types 3 to 7 agree them with the
 // peer, and either side ends them. At most one is active; one more may be under negotiation to
 // replace it.

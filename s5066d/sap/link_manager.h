@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Soft link sessions (A.1.1.1, A.3.2.1): when to call a node that data waits for, when to end the
 // session, and which node is next if more want a session than there may be.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tells data that died on its way from data whose sender has another time of day.
 //
 // STANDARD: A.3.2.4(21) discards S_PDUs that arrive after their TIME TO DIE, and does not cover

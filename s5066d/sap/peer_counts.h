@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counts U_PDU octets exchanged with each other node. Addresses come from the air, so their number
 // is bounded: a new node replaces the one that was counted longest ago.
 #pragma once

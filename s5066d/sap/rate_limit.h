@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Limits events to a maximum number in a window of time, as a leaky bucket.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The keys added last, with a lookup that costs one or two memory accesses.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keeps a U_PDU that is sent again after a broken link from being delivered twice.
 //
 // STANDARD: silent. When a link breaks, the sender cannot know whether U_PDUs without an

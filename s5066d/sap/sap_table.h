@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tells which client holds which service access point (A.2.1.1 to A.2.1.5), and refuses binds.
 #pragma once
 

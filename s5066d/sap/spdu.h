@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // S_PDUs exchanged between two subnetwork interface sublayers (A.3.1): U_PDUs and their delivery
 // confirmations, and the five of the hard link protocol. Fields keep the values received.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Limits how much each client may store. Each client owns a reserved share that no other can take,
 // and the storage above the shares is lent in order of arrival, so that one client cannot starve
 // another.

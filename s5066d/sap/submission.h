@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Requests of clients by S_UNIDATA_REQUEST (A.2.1.6, type 20) and S_EXPEDITED_UNIDATA_REQUEST
 // (A.2.1.10, type 24), the checks for both, and the reports on each.
 #pragma once

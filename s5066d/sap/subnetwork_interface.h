@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Subnetwork interface sublayer (Annex A): serves the clients of one node and exchanges S_PDUs with
 // other nodes over the links that the channel access sublayer makes. It joins its parts: clients,
 // outgoing U_PDUs, incoming U_PDUs, soft link sessions and hard links.

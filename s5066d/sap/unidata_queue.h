@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // U_PDUs that wait for their turn: one line for each destination for ARQ, one line for non-ARQ, and
 // separate lines for expedited data. Larger priority goes first, then larger rank, then age
 // (A.2.1.6, A.2.1.10). Each U_PDU has a time to die.

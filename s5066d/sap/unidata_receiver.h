@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Incoming U_PDUs: from DATA S_PDU to indication, and the delivery confirmation for their sender
 // (A.3.2.4(20) to (27)).
 #pragma once

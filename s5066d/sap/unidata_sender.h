@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Outgoing U_PDUs: queued, handed down when a session with their destination is up, acknowledged,
 // and perhaps confirmed by the other client (A.3.2.4(1) to (19), (28)). When a link breaks, U_PDUs
 // that were not acknowledged are queued again. Each U_PDU ends once, in finish().

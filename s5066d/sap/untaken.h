@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Indications whose senders asked for a client delivery confirmation. Each is kept from when it
 // goes to the client's connection until the client has taken it (A.3.2.4(25)).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The date, counted on from when it was last set; empty before that.
 #pragma once
 

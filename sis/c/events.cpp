@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sis/c/events.h"
 
 namespace s5066::sis::c {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Events of the client in the form of the C interface, with the memory that they point to.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A SIS client (STANAG 5066 Annex A) for C and for every language that can call C: opaque handles,
 // plain structs, integer error codes.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Sends one U_PDU from C and tells how it ended: `c_client HOST PORT SAP DESTINATION TEXT`. Ends
    with 0 when the other node has confirmed it, with 1 also when there is no server after a few
    attempts. */

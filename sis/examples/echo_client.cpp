@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The smallest useful SIS client: binds to SAP 15 of the node on this machine and sends every U_PDU
 // back to its source. `echo_client [HOST [PORT [--once]]]`; with --once it ends with the binding.
 #include <boost/asio/io_context.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sends each argument as one expedited U_PDU, all at once, and waits until the client at the other
 // end has confirmed each: `expedited_sender HOST PORT SAP DESTINATION TEXT...`. The exit status is
 // the number of U_PDUs that were not confirmed.

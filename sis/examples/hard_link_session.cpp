@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reserves the whole link to one client of another node, sends lines of standard input over it, and
 // ends it: `hard_link_session HOST PORT SAP DESTINATION DESTINATION_SAP`. The exit status is 0 if
 // all lines were confirmed.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sis_cat: sends standard input as U_PDUs and writes received U_PDUs to standard output.
 #include <fcntl.h>
 #include <unistd.h>

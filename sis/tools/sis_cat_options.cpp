@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sis/tools/sis_cat_options.h"
 
 #include <boost/program_options.hpp>

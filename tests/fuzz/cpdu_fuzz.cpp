@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Input: C_PDUs from one peer, each behind an octet that gives its length and service or lets time
 // pass. Codec and link machine must accept any input, and the machine must become idle.
 #include <algorithm>

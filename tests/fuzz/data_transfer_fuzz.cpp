@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Input: a script of octets for a data transfer sublayer. Links come and go, data is requested, and
 // the air carries frames of any type from a few addresses or from many, and bare bits, in any mode
 // and quality. For any input, no assert fails, the core becomes idle, and the state about other

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Input: an octet that selects the repairs, then a frame. The repairs let the fuzzer past the sync
 // sequence and the CRCs. A decoded frame must fit the input, and decode to the same after it is
 // encoded again.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Input: an octet that selects the test, then its data. 0: lines of the control connection are
 // parsed, and each parsed line is written back as it was. 1, 2: a user or a host writes arbitrary
 // octets on both connections; the other end reports only what was written, in its order. 3: a user

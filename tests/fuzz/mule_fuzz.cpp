@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Input: a message received over P_MUL. No input may use more memory than the limits allow, and
 // decoded mail has the same meaning after it is written and read again.
 #include "gateways/acp142/mail/cdt.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Input: a script for one P_MUL node that sends a message and receives others. Each step is an
 // octet: below 64, that many times ten seconds pass; above, a datagram of as many octets less 63
 // follows, whose length and checksum are corrected first. Memory stays within its limits, every

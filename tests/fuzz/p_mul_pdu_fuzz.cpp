@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Input: a datagram. It goes through the checksum as it is, and through the rest with a corrected
 // checksum. A datagram that decode() accepts must survive encode() and decode(), with and without
 // ranges.

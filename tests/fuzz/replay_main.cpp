@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a fuzz target on every seed of a corpus: `replay_NAME CORPUS [OUT]`. A seed is a text file
 // of hex digits; `#` begins a comment up to the end of the line. With OUT, the seeds are also
 // written there as octets, which is the form that libFuzzer reads.

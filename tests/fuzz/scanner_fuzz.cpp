@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Input: an octet that selects the cuts, then a bit stream. Neither cuts nor an end reported too
 // early may change the output, and after the longest frame that may have begun, the next good frame
 // is found.

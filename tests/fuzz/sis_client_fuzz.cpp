@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Input: a script for a ClientCore, an octet per step with its arguments behind it. Whatever the
 // server and the clock do, the core has one connection and one write at a time, writes whole
 // primitives, has no deadline in the past, ends every accepted request exactly once, and reports

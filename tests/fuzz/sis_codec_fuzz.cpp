@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Input: the body of a frame. encode() must write back each octet of a body that decode() accepts,
 // apart from the bits without meaning.
 #include <algorithm>

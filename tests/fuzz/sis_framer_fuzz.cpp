@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Input: an octet that selects the cuts, then a stream. Cuts may not change the output, memory must
 // stay bounded, and after the longest frame that may have begun the next frame is found.
 #include "s5066d/base/rng.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Input: an octet that selects protocol, TLS and cuts, then the replies of a mail server. With bit
 // 64, if TLS is used, all replies are inside TLS; without it the server has to begin TLS first.
 // However the input is cut, each recipient has one outcome, the client sends nothing after it has

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Input: an octet that selects protocol, TLS, cuts and answers of the spool, then the commands of a
 // client. With bit 8, if TLS is offered, all commands are inside TLS; without it the client has to
 // begin TLS itself. However the input is cut, no mail is accepted unencrypted if TLS is required,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Input: an S_PDU. An S_PDU that decode() accepts must survive encode() and decode(), and a TIME TO
 // DIE in it must be readable on any date.
 #include "s5066d/sap/spdu.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # CMakeLists.txt in this folder sets the variables.
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE out ERROR_VARIABLE out)

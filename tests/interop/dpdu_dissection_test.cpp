@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests our transmissions with tshark's D_PDU dissector, from captures as --capture writes them.
 #include <gtest/gtest.h>
 

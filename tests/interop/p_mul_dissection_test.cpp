@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests our P_MUL PDUs with tshark: as UDP datagrams, and in the U_PDUs of a UDOP client.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests our primitives in a TCP stream with tshark's SIS dissector.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the access rules for binds, and that clients of other machines are refused unless
 // configured.
 #include <gtest/gtest.h>

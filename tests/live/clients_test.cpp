@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests SIS clients that break the rules while another client's transfer goes on.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests two stations that receive while they transmit (C.3.2.3(9)), as processes. The audio cable
 // carries each direction separately, as two frequencies do.
 #include <gtest/gtest.h>

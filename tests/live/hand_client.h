@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A client that sends and awaits single primitives, over a tap of its own.
 #pragma once
 

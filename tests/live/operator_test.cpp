@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests an operator's requests on the control socket of a running server, and clients at its local
 // socket.
 #include <gtest/gtest.h>

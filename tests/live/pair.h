@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two stations on one audio cable in lockstep, each an s5066d and a file relay, from the
 // configuration of config/back-to-back.
 #pragma once

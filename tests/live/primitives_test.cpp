@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Passes every primitive between two running servers and their clients. Each is sent or received as
 // meant, and an independent dissector shows it with the same values.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A real process under test, which is started, watched and signalled, and killed with its object.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests two stations whose modems belong to other processes, over TCP, in real time.
 #include <gtest/gtest.h>
 

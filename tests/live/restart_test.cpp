@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests processes that die in the middle of a transfer, and a receiver that cannot store its data.
 #include <gtest/gtest.h>
 #include <sys/stat.h>

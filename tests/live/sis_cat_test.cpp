@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests sis_cat against a running server: data without confirmation is sent within the linger time,
 // and sis_cat ends when that time is over (A.2.1.2).
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/live/sis_tap.h"
 
 #include <arpa/inet.h>

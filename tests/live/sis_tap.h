@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A tap on a SIS connection, which forwards all octets and keeps them as packets for tshark.
 #pragma once
 

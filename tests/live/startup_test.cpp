@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests how s5066d starts and stops: refused configurations with their messages and exit statuses.
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests a real s5066d whose SIS port uses TLS, and real clients with and without certificates.
 #include <gtest/gtest.h>
 

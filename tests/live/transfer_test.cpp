@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests real processes on one audio cable in lockstep: a file crosses, and an independent dissector
 // confirms each primitive.
 #include <gtest/gtest.h>

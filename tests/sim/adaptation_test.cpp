@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests that the data rates of whole nodes follow a fading channel.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests two whole nodes on a channel that loses most D_PDUs.
 #include <gtest/gtest.h>
 

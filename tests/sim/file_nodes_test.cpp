@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests file relays as they run in service: each core with its spool is a client of a whole node on
 // the simulated channel.
 #include <gtest/gtest.h>

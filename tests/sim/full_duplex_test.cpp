@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests two whole nodes that receive while they transmit (C.3.2.3(9)).
 #include <gtest/gtest.h>
 

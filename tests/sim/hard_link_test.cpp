@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests hard links between whole nodes on a simulated channel with losses and damage.
 #include <gtest/gtest.h>
 

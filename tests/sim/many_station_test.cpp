@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests up to eight nodes on one frequency.
 #include <gtest/gtest.h>
 

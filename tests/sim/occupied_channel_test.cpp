@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests stations on a channel that other users occupy with modems unknown to us.
 #include <gtest/gtest.h>
 

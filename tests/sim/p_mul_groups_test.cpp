@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests nodes that form groups for single messages, in virtual time: several want one address at
 // once, and the network loses PDUs.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // P_MUL stations as they run in service: each core is behind a UDOP carrier, which is a client of a
 // whole node on the simulated channel.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests P_MUL over whole nodes: the share of the line that it uses, and that messages arrive.
 #include <gtest/gtest.h>
 

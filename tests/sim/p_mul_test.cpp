@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests P_MUL nodes with each other: economy, and that no message is lost or delivered twice.
 #include <gtest/gtest.h>
 

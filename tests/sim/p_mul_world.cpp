@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/sim/p_mul_world.h"
 
 #include <algorithm>

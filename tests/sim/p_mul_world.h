@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // P_MUL nodes with their spools on one slow shared channel, without the layers of STANAG 5066. The
 // world simulates loss for each listener, reordering, duplication, collisions, and power cuts of
 // nodes at any moment.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the share of a frequency that each of its stations gets.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests stations under any mix of faults, drawn from the seed. Then the channel is clean and every
 // request must end.
 #include <gtest/gtest.h>

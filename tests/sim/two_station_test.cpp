@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests two whole nodes with clients on a simulated channel.
 #include <gtest/gtest.h>
 

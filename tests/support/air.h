@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The medium that joins the nodes of a simulated world: a modem port for each station, on the
 // world's clock.
 #pragma once

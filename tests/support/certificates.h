@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Certificates for tests, generated on demand and written as PEM files.
 #pragma once
 

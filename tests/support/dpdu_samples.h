@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random D_PDUs of every type we send, with every field drawn over its whole range.
 #pragma once
 

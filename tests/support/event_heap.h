@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The clock of a simulation: events in order of time, equal times in order of scheduling.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A fading channel for the simulated medium: it gives the signal-to-noise ratio over time, and the
 // error rate of a receiver at it, by mode. Two paths fade as in modem/channel/watterson. A block of
 // the interleaver has the ratio that gives the same errors in white noise (exponential effective

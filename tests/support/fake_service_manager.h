@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A stand-in for systemd: a socket that receives a service's messages in the protocol of
 // sd_notify(3).
 #pragma once

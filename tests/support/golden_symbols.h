@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The message of the reference's symbol files, and checksums of symbols in the text format of those
 // files.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A data transfer sublayer alone with its modem. The test makes up what it hears frame by frame and
 // reads back what it sends, so that peers can behave as no real station would.
 #pragma once

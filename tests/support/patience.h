@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions with which tests wait for other threads and processes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a program that is a SIS client against a scripted server on a loopback port. This is header
 // only, so that only the tests that include it need Boost.
 #pragma once

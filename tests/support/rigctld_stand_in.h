@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A stand-in for hamlib's rigctld on a loopback port of its own. It takes any number of connections
 // and gives each line the same answer, at once or later. It answers the question "\chk_vfo" truly
 // and leaves it out of the lines that heard() and done() return.

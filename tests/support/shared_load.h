@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stations on one frequency that all offer the same load to each other, and the outcome.
 #pragma once
 

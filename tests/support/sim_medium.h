@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A radio channel that several stations share, without waveforms: bursts, losses, fades,
 // collisions. Each station has a modem port to it. The medium cuts transmissions into D_PDUs only
 // to damage them and to check the rules of the air; a receiver gets octets and nothing else.

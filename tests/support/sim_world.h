@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whole nodes with their clients on one simulated channel, all drawn from one seed.
 //
 // Every client sends U_PDUs that ask for a confirmation and records the outcome of each; a test

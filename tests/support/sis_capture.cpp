@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/support/sis_capture.h"
 
 #include "s5066d/pdu/capture.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes a SIS connection as packets for tshark.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compares the output of tshark's SIS dissector with the primitive that was encoded.
 #pragma once
 

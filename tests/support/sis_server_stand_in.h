@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A scripted SIS server for tests of clients: it binds whoever asks, and keeps what it is to send.
 #pragma once
 

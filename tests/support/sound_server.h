@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A PulseAudio server without hardware. PortAudio uses its null sinks as sound cards through ALSA's
 // pulse plugin.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs tshark, an independent implementation, to dissect a capture.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks the language of comments, strings and pages, as far as single words show it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests that the checks of the language find each bad word in a small example, and pass the good
 // ones.
 #include "tests/tidy/comments.h"

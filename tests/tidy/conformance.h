@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tables in docs/conformance: a row for each requirement of an annex or of a checklist, with
 // the code that fulfils it and the tests that show it, or the reason why there is none.
 #pragma once

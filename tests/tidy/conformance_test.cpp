@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests that the check of the conformance tables finds each defect in a small tree, and passes the
 // good one.
 #include "tests/tidy/conformance.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks that the files which the pages for developers name exist, so that a reader finds them.
 #pragma once
 

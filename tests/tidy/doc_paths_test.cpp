@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the check of file names in the pages for developers, on made-up pages and on this source
 // tree.
 #include "tests/tidy/doc_paths.h"

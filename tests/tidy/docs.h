@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks the links of the pages in docs, and the names of pages in other files.
 #pragma once
 

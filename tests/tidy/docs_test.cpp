@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests that the checks of links and page names find each one that leads nowhere, and pass the good
 // ones.
 #include "tests/tidy/docs.h"

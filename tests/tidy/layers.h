@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The architecture as a table of allowed includes. An include never goes upward; s5066d, modem and
 // gateways meet only through modem/api and sis.
 #pragma once

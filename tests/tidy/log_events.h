@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks the page of log events against the code that logs them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests that the check of the log events finds an event missing on either side, and passes a match.
 #include "tests/tidy/log_events.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/tidy/rules.h"
 
 #include <algorithm>
@@ -183,12 +184,26 @@ Problems check_header_opening(const SourceFile& file) {
   const auto lines = lines_of(file.text);
   const auto first_code = std::find_if(
       lines.begin(), lines.end(), [](const std::string& line) { return !line.starts_with("//"); });
-  if (first_code == lines.begin()) return {{file.path, 1, "no sentence of purpose at the head"}};
+  const bool licence = !lines.empty() && lines.front().starts_with("// SPDX-");
+  if (first_code - lines.begin() < (licence ? 2 : 1)) {
+    return {{file.path, 1, "no sentence of purpose at the head"}};
+  }
   if (first_code == lines.end() || *first_code != "#pragma once") {
     return {{file.path, static_cast<std::size_t>(first_code - lines.begin()) + 1,
              "#pragma once must follow the opening comment"}};
   }
   return {};
+}
+
+Problems check_licence(const SourceFile& file) {
+  if (!ends_with_any(file.path, {".h", ".cpp", ".c", ".proto", ".py", ".sh", "CMakeLists.txt"}) &&
+      !file.text.starts_with("#!")) {
+    return {};
+  }
+  const auto lines = lines_of(file.text);
+  const std::size_t at = file.text.starts_with("#!") ? 1 : 0;
+  if (at < lines.size() && lines[at].ends_with(" SPDX-License-Identifier: Apache-2.0")) return {};
+  return {{file.path, at + 1, "no SPDX line"}};
 }
 
 Problems check_constants(const std::vector<SourceFile>& tree) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The source rules that a program can check. Each check takes text and returns its problems.
 #pragma once
 
@@ -33,6 +34,8 @@ Problems check_length(const SourceFile& file);
 Problems check_leftovers(const SourceFile& file);
 /// A header opens with a comment, then `#pragma once`.
 Problems check_header_opening(const SourceFile& file);
+/// Reports a source whose first line, or second behind `#!`, does not name the licence.
+Problems check_licence(const SourceFile& file);
 /// No two headers define the same constant, because a program that includes both would use one of
 /// the values for all of its code.
 Problems check_constants(const std::vector<SourceFile>& tree);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests that each rule finds its violation in a small bad example, and passes the good one beside
 // it.
 #include "tests/tidy/rules.h"
@@ -164,9 +165,22 @@ TEST(Leftovers, are_found_wherever_they_stand) {
 TEST(HeaderOpening, wants_a_comment_and_then_pragma_once) {
   EXPECT_TRUE(check_header_opening({"sis/x.h", "// Why.\n#pragma once\n"}).empty());
   EXPECT_EQ(check_header_opening({"sis/x.h", "#pragma once\n"}).size(), 1u);
+  EXPECT_EQ(check_header_opening({"sis/x.h", "// SPDX-x\n#pragma once\n"}).size(), 1u);
+  EXPECT_TRUE(check_header_opening({"sis/x.h", "// SPDX-x\n// Why.\n#pragma once\n"}).empty());
   EXPECT_EQ(check_header_opening({"sis/x.h", "// Why.\n#include <span>\n"}).size(), 1u);
   EXPECT_EQ(check_header_opening({"sis/x.h", "// Why.\n"}).size(), 1u);
   EXPECT_TRUE(check_header_opening({"sis/x.cpp", "int a;\n"}).empty());
+}
+
+TEST(Licence, is_named_in_the_first_line_or_behind_the_interpreter) {
+  const std::string line = "// SPDX-License-Identifier: Apache-2.0\n";
+  EXPECT_TRUE(check_licence({"sis/x.cpp", line + "int a;\n"}).empty());
+  EXPECT_EQ(check_licence({"sis/x.cpp", "int a;\n" + line}).size(), 1u);
+  EXPECT_EQ(check_licence({"sis/x.cpp", "// SPDX-License-Identifier: MIT\n"}).size(), 1u);
+  EXPECT_TRUE(
+      check_licence({"tests/run", "#!/bin/bash\n# SPDX-License-Identifier: Apache-2.0\n"}).empty());
+  EXPECT_EQ(check_licence({"tests/run", "#!/bin/bash\n# Runs.\n"}).size(), 1u);
+  EXPECT_TRUE(check_licence({"docs/x.md", "text\n"}).empty());
 }
 
 TEST(Constants, stand_in_one_header_of_a_namespace) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads source files of the tree as text, and blanks comments and literals.
 #pragma once
 

@@ -1,9 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the rules on this source tree.
 #include <gtest/gtest.h>
 
 #include "tests/tidy/comments.h"
 #include "tests/tidy/conformance.h"
 #include "tests/tidy/docs.h"
+#include "tests/tidy/functions.h"
 #include "tests/tidy/log_events.h"
 #include "tests/tidy/rules.h"
 
@@ -39,12 +41,24 @@ TEST(Tree, has_no_long_lines) {
   for (const auto& file : tree()) expect_none(check_length(file));
 }
 
+TEST(Tree, has_no_long_or_tangled_functions) {
+  for (const auto& file : tree()) expect_none(check_functions(file));
+}
+
+TEST(Tree, defines_each_class_in_one_source) {
+  expect_none(check_classes(tree()));
+}
+
 TEST(Tree, has_nothing_left_over) {
   for (const auto& file : tree()) expect_none(check_leftovers(file));
 }
 
 TEST(Tree, opens_each_header_with_its_purpose) {
   for (const auto& file : tree()) expect_none(check_header_opening(file));
+}
+
+TEST(Tree, names_the_licence_in_each_source) {
+  for (const auto& file : tree()) expect_none(check_licence(file));
 }
 
 TEST(Tree, defines_each_constant_in_one_header) {

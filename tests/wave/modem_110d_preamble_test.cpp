@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the reception of the preamble of 110D, and the channel estimate from it.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests STANAG 4539 through channels, and with other signals before, behind and instead of it.
 #include <gtest/gtest.h>
 

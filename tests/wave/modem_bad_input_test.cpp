@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests signals that are no transmission or only the beginning of one: the receiver delivers
 // nothing from them, and the channel does not stay busy.
 #include <algorithm>

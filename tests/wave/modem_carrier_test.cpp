@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests when the channel counts as busy: transmissions joined in the middle, several at once, and
 // sounds that are no transmissions.
 #include <gtest/gtest.h>

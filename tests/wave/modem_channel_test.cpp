@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the modem through simulated channels: every mode, noise, offset, echoes, fading, clock
 // drift.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests that a burst ends at the end-of-message mark, and not at user bits that look like it.
 #include <gtest/gtest.h>
 

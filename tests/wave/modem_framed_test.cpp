@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests STANAG 4285 and 110D through channels.
 #include <algorithm>
 #include <complex>

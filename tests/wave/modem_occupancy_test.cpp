@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the occupancy detector with the signals that may occupy a channel.
 #include <algorithm>
 

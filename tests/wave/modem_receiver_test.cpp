@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the receiver as a stream: portions, order of bursts, signals that are not bursts, samples
 // that are not audio.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Common parts of the modem's wave tests: bursts on a tape, a channel over it, and a receiver at
 // its end.
 #pragma once

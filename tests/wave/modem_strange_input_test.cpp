@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests signals that no station sends before a burst of each kind of waveform: the receiver
 // delivers no good block from them, the channel does not stay busy, and the burst behind them
 // arrives whole at the same receiver.

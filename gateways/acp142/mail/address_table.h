@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which stations an address is behind: exact addresses, domains, domains below one, and the rest.
 #pragma once
 

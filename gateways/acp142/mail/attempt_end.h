@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How an attempt to deliver a message ends: what the spool is to keep, what its sender is to be
 // told, and the lines for the log. Each end gives the spool a time for the next attempt. That time
 // counts where a recipient is open there, which an operator may have made of one that has ended

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The compressed data type around a message on P_MUL (RFC 8494 3.2; STANAG 4406 Annex E): BER of an
 // algorithm, a content type and a zlib stream (RFC 1950).
 #pragma once

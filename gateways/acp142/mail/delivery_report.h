@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Delivery reports (RFC 3464 in a multipart/report of RFC 6522): what a sender is told about a
 // message that could not be delivered, is late, or left the world of reports.
 #pragma once

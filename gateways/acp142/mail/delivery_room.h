@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Says which messages may be under way at a time. Each destination has a limit of its own and all
 // of them have one together, each with a reserve for higher precedence, so that a destination that
 // does not answer keeps no other destination waiting and no urgent message of its own.

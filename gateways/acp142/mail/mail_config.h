@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All that one s5066-acp142 needs to know, as plain values.
 #pragma once
 

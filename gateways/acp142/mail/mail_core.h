@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The mail gateway between its three neighbours, without any of them: mail that SMTP sessions hand
 // over, P_MUL, and the mail server of this station. Everything that must not be lost is in the
 // spool before anything is said about it; a bounded number of messages is in memory.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The names, limits and times that the mail side of the gateway gets at its start.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // EMCON of the running mail gateway: whether this station and each other one is silent, as the
 // operator, the node and the stations themselves say. It tells P_MUL, the mail side and the
 // carrier, and keeps what the operator has said over a restart.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The lines that the mail side of the gateway writes to the log, as values.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Answers the commands of an operator of the running mail gateway: lists and changes messages,
 // shows stations and counters.
 #pragma once

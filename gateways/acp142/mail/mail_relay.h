@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Passes mail from the air on to stations behind this one (RFC 8494 3.3), and reports what cannot
 // go on.
 #pragma once

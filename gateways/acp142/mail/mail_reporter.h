@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes delivery reports and finds their way to the sender.
 #pragma once
 

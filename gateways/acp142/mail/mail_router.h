@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the way of a message: by air to stations, to the mail server, or both. Each way, and each
 // transmission by air, becomes a message of its own in the spool.
 #pragma once

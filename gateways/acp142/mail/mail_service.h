@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The running mail gateway: MailCore and P_MUL between SMTP sockets, the SIS client, the store
 // thread and a control socket, on one io_context. The cores decide; this only carries.
 #pragma once

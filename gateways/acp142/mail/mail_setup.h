@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes the configuration of each part of a mail gateway from that of the gateway.
 #pragma once
 

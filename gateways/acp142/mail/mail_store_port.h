@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The requests of the mail core to its spool and their results, all values. A request has exactly
 // one result, and what a result calls done survives a power cut.
 #pragma once

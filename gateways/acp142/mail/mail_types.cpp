@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "gateways/acp142/mail/mail_types.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The form in which the parts of the mail gateway hand a message to each other: envelope,
 // parameters of the SMTP extensions (RFC 3461, 6710, 2852, 6152, 3030), and the one line format
 // that SMTP commands and MULE payloads share (RFC 5321 4.1.2, RFC 8494 3.1).

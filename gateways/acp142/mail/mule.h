@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The payload of Multicast Email (RFC 8494 3.1): the envelope as lines of SMTP parameters, an empty
 // line, and the content as it was after SMTP's dots were taken away.
 #pragma once

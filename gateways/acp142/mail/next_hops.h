@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which of the stations of one transmission each recipient is for. All of them get one payload with
 // the recipients of all, and RFC 8494 has no place to say whose is whose; a station that relays
 // would have to guess. So where a transmission is for more than one station, the content begins

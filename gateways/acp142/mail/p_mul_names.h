@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The names of P_MUL that the mail gateway uses throughout, without their namespace.
 #pragma once
 

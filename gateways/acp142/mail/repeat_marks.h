@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Marks by which a copy of a message is recognised: a mail server that repeats a message, and a
 // message that comes over two ways through the air, change its trace fields and nothing that
 // matters.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Received fields that gateways of ours write. A field names the station in a comment and has
 // the time of day in its id: "id SECONDS.N (MULE 10.1.1.1)". So it shows that a message has been
 // here before, and by how much the clock of another station differs from ours.

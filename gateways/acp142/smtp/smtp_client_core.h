@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Delivers one message to a mail server by SMTP (RFC 5321) or LMTP (RFC 2033), without its socket,
 // and tells for each recipient what became of it.
 #pragma once

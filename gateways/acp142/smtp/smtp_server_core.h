@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One SMTP (RFC 5321) or LMTP (RFC 2033) session of a mail server that hands messages over, without
 // its socket. A message is answered with 250 only after the spool has it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sockets around the SMTP cores: a listener with its sessions, and connections to the mail
 // server.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A TCP connection of SMTP, on which TLS may begin (RFC 3207), and what TLS needs of our files.
 #pragma once
 

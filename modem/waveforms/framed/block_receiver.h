@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Receives one block of data that lie between known symbols. Each frame is equalised when it
 // arrives. When the block is complete, it is equalised again with the result of the decoder, as
 // often as needed until every bit is certain.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Receives the data part of one burst whose data lie between known symbols and whose preamble has
 // been read. It learns the channel from the preamble, hands frames to the block receiver, and
 // follows carrier and clock.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The constellations that STANAG 4539, STANAG 4285 and 110D share: two, four and eight phases, and
 // squares of 16 to 256 points with their corners moved in.
 #pragma once

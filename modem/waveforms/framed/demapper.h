@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Converts between soft bits and soft symbols of a constellation, with or without prior information
 // about the bits.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures how fast the response of a channel changes, by the fall of its correlation with its
 // later values.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds a stretch of known symbols in half-symbol samples: its beginning and the offset of the
 // carrier. It runs all the time, also while a burst is being received.
 //

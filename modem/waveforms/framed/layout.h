@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The layout of a waveform's data between known symbols, as a receiver of blocks needs it for
 // STANAG 4539, STANAG 4285 and 110D.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The common part of demodulators of waveforms with known symbols among the data. The channel is
 // learned once, from the preamble. The agreement of the known symbols with their prediction shows
 // whether the signal is still received.

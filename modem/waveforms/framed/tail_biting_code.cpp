@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "modem/waveforms/framed/tail_biting_code.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The code over one interleaver block of STANAG 4539 and 110D. It is convolutional, tail-biting,
 // repeated or punctured, and interleaved in steps. The encoder begins with the first bits in its
 // memory and ends with them, so the first two coded bits are those of the bit behind them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decides whether a mark ends the transmission. The bits behind it decide when there are enough of
 // them in its last block. Otherwise the decision is whether the signal goes on at the place of the
 // next block.

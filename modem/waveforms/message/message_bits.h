@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bits of a transmission: octets with the least significant bit first, then the mark that ends
 // the message, then zeros up to the end of a block.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decodes the soft bits of an interleaver block to octets: it undoes interleaving, repetition and
 // convolutional code.
 #pragma once

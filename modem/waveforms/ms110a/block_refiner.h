@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decodes one interleaver block several times, each time with the decoder's last result. The
 // channel is smoothed over the whole block with the symbols as far as they are known, the equaliser
 // starts from the code's information about each symbol, and the decoder decodes once more. The

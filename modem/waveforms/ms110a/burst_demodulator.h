@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Receives the data part of one burst whose preamble has been decoded. It estimates the channel
 // from the preamble, then equalises frame by frame, makes soft decisions, and uses them to track
 // channel, carrier, clock and noise. It gives soft bits to the block decoder.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Converts an equalised symbol to soft bits, and to the mean symbol with its variance.
 #pragma once
 

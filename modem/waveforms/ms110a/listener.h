@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds MIL-STD-188-110A serial tone transmissions by their preamble, and decodes rate, interleaver
 // and the start of the data from it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tables of the MIL-STD-188-110A serial tone waveform (5.3.2): the parameters of its modes, and
 // the fixed sequences of its preamble and data.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decodes a preamble: D1 and D2 (rate and interleaver) and the count that gives the start of the
 // data. It estimates from the known symbols of each segment the paths and their powers. It decides
 // over all segments received so far together, because single channel symbols are too weak near the

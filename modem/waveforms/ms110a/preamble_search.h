@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the preamble of a MIL-STD-188-110A transmission in half-symbol samples: the start of a
 // segment and the carrier's offset. It runs all the time, also while a burst is being received.
 //

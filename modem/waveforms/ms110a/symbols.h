@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes the 8-PSK symbols of a whole transmission from octets: preamble, coded and interleaved data
 // with end-of-message mark and flush, probes, scrambling (MIL-STD-188-110A 5.3.2). Pure functions.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "modem/waveforms/ms110a/walsh_signal.h"
 
 #include "modem/waveforms/ms110a/symbols.h"

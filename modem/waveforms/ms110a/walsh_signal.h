@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sets of 110A at 75 bit/s (MIL-STD-188-110A 5.3.2.3.6; STANAG 4415).
 #pragma once
 

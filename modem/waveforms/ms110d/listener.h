@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds 110D transmissions at 3 kHz by their preamble. It reads the waveform number, the
 // interleaver, the constraint length of the code and the beginning of the data from that.
 #pragma once

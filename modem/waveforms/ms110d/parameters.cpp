@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "modem/waveforms/ms110d/parameters.h"
 
 #include <bitset>

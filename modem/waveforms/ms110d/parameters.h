@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tables of MIL-STD-188-110D Appendix D at a bandwidth of 3 kHz: the properties of its waveform
 // numbers and interleavers, the preamble, the probes and the scramblers.
 #pragma once

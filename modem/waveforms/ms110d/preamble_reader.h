@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the preamble of 110D: waveform number, interleaver, constraint length, and the count that
 // gives the beginning of the data. The response of the channel is learned from the fixed symbols of
 // each super-frame. When one super-frame is too weak, up to four are evaluated together. They have

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sets of 110D waveform number 0.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds STANAG 4285 transmissions by the synchronisation at the beginning of each frame. It does
 // not announce rate and interleaver, which are those of the first mode of this waveform in the
 // list. Without such a mode the listener does nothing.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tables of STANAG 4285. It repeats frames of 80 symbols of synchronisation and four times 32
 // symbols of data with 16 known ones between them, and uses a convolutional interleaver.
 #pragma once

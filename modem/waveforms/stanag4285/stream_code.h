@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The code of STANAG 4285 over a stream of frames. It inserts the unsent bits, reverses the
 // convolutional interleaver and the repetition, and decodes. It has no result for a frame until the
 // bits in the interleaver have come, and uses no second pass.

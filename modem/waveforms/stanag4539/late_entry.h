@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Enters a STANAG 4539 transmission whose preamble was missed. The signs of its probes give the
 // rate, the interleaver and the place in the cycle of frames, every 18 frames again. Reception
 // starts at the first block that was received from its beginning, in the stored samples, or

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds STANAG 4539 transmissions by their preamble and reads rate and interleaver from it, or in
 // the middle from the signs of the probes.
 #pragma once

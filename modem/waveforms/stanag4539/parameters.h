@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tables of STANAG 4539, which is MIL-STD-188-110B and C Appendix C: the properties of its
 // modes, the fixed sequences of preamble and probes, and the points of its constellations.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the announcement in the preamble of a STANAG 4539 transmission. The response may change
 // within the preamble. Each possible announcement is fitted together with all known symbols around
 // it, and the one with the smallest remainder is the result.

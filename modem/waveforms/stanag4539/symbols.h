@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Converts octets to the symbols of a whole STANAG 4539 transmission: preamble, frames of coded and
 // interleaved data with probes, and the preambles inserted between them. All functions are pure.
 #pragma once

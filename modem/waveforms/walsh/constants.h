@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The constants that the files of the demodulator share.
 #pragma once
 

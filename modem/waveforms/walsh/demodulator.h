@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Receives the data part of a burst of sets of 32 symbols, each one of four that are orthogonal,
 // without probes: 110A at 75 bit/s (MIL-STD-188-110A 5.3.2.3.6; STANAG 4415) and 110D number 0.
 // Every path of the channel, up to more than 10 ms to either side, is correlated with all four.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the paths that a short preamble did not show, because they were in a fade. The mean power
 // at every delay is measured in the blocks of data, as far as their patterns are known.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The properties of 110A at 75 bit/s and 110D number 0: the sets of 32 symbols that they send, and
 // the code over the bits. Each set represents two bits and is one of four that are orthogonal.
 #pragma once

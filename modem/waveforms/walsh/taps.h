@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The taps of the channel at 75 bit/s: the power, the mean and the variance of each path, the
 // correlations of a block with all patterns at their delays, and the metrics of the bits.
 //

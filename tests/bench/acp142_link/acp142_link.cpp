@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures how well mail over HF uses the line, in virtual time, on a clean channel: the share of
 // the line rate that a message of P_MUL or a mail has from the first key-up to its last octet
 // received, the time until its acknowledgement, and the time of a small mail from one gateway's 250

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/bench/acp142_link/mail_nodes.h"
 
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two mail gateways as they run in service, from the end of DATA at one to the mail server at the
 // other: each is a mail core with its spool on top of P_MUL and a whole node, in virtual time. The
 // figures leave out the time of disks and sockets.

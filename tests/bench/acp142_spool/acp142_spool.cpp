@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures how many one-kilobyte messages a second the mail spool commits with synchronous=FULL, by
 // batch size, in wall time. Measures also the cost of 100,000 queued messages: memory, the search
 // for the next message, and a query for due messages that finds none, in EMCON and to the mail

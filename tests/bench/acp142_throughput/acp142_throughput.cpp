@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures how many one-kilobyte messages a second whole mail gateways accept by SMTP and pass on
 // by P_MUL over UDP on the loopback interface, in wall time, with spools at synchronous=FULL:
 //  accept    many SMTP clients submit mail to one gateway that may not transmit; a message counts

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/bench/acp142_throughput/smtp_load.h"
 
 #include <boost/asio/read_until.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The load on a gateway: clients that submit mail as fast as the gateway answers, and a mail server
 // that accepts all mail.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures the gain of adaptation on fading channels: bulk ARQ for an hour on each of ten seeded
 // traces, between two data transfer sublayers that measure their receptions and know nothing else,
 // against

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures bulk ARQ under frame losses, with the rates, interleavers, segment lengths and losses of
 // a Monte Carlo model of selective repeat whose acknowledgements always arrive. D_PDUs with data
 // are lost independently; with --run N they are lost N in a row on average. --window 128 measures

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures how many times faster than real time two whole modems run in lockstep on one audio
 // cable, idle and with one of them always sending. The reference is the bare cable: blocks of
 // silence without any modem. Times are wall time, because hub and modems share the processors; each

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parses the command lines of the benchmarks, which have only --name value and --flag.
 #pragma once
 

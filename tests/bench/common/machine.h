@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures the machine: wall time, memory of a process, and how fast a disk commits.
 #pragma once
 

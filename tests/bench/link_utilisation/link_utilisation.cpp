@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures the share of the line rate that reaches the user in the long run, and the share of the
 // ceiling that the waveform sets: one client always has more to send, on a clean simulated channel
 // with the modem's exact burst lengths. docs/measurements/dts.md says how the ceiling is computed.

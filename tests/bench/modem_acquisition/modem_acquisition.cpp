@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures how often a transmission is found and its mode recognised, at the lowest signal-to-noise
 // ratio that a standard asks of the mode, with any start, up to 75 Hz and 100 ppm off; and how
 // often the receiver reports a signal although none was sent. The receiver gets only samples,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures the bit error rate of the modem over a simulated channel, as `hfmodem ber` does
 // (modem/tools/bit_errors.h), beside the requirements of the standards.
 //

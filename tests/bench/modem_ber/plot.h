@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Draws the rates of wrong bits and of wrong frames over the signal-to-noise ratio.
 #pragma once
 

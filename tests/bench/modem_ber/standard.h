@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The minimum performance that the standards ask of a receiver: the signal-to-noise ratio at which
 // the bit error rate must be met, with the longest interleaver.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Computes the bound of receivers that decode as ours does, at the rows of the standards' minimum
 // performance. Each symbol is received by itself, all power of both paths is collected, the channel
 // and the noise are known exactly (matched filter bound), and demapping and decoding alternate

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The signal path from one station to the other: a channel that changes from scene to scene,
 // outages, the difference of the two clocks, and the samples that wait until the receiving sound
 // card takes a block of them.

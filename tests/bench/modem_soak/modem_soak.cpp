@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs hours of two modems on a bad channel, faster than real time: the modem's worker with its
 // thread, a sound card that loses and repeats blocks and is sometimes lost itself, clocks up to 100
 // ppm apart, a key that fails, and channels with noise, fading, static and outages. The bursts have

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A sound card and a key for a modem worker, which the soak moves block by block.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One modem of the soak. It draws the node's behaviour by lot, and judges the modem's key, its
 // carrier, and the octets it received. Time is the count of samples at its sound card.
 #pragma once

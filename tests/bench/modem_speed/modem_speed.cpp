@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures how many times faster than real time the modem works on one core: transmitting,
 // receiving a burst, listening to noise, and detecting power in it. The reference is resampling the
 // same audio from 48000/s. Times are processor time; each figure is the median of several runs.

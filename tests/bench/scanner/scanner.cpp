@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures how fast D_PDUs are written and found: trains of DATA-ONLY, aligned and three bits late,
 // and noise without any, in processor time. Each figure is a median; the reference in the same run
 // is the CRC-32 of as many octets.

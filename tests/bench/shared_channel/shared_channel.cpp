@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures four stations on one frequency, each with the same offered load: the throughput of each,
 // and the share of transmissions that collide. The load is in percent of the capacity of one pair
 // alone.

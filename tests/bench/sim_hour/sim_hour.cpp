@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures the cost of simulating an hour of a busy link: two nodes at 2400 and at 9600 bit/s, a
 // client that always has more to send, processor time of the whole process. The figure is the
 // median of several runs; the reference in the same run is the CRC of as many octets as cross the

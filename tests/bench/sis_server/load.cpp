@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/bench/sis_server/load.h"
 
 #include <arpa/inet.h>

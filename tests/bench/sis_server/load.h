@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The load: SIS clients, or bare echo clients, in one thread on sockets that never block.
 #pragma once
 

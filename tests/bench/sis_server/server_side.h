@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The server under test: two nodes with their SIS ports on loopback TCP, joined by the simulated
 // medium, in one thread. The clock is virtual and advances as fast as the work gets done: time
 // passes when no socket has data. If there is no work, it runs like the wall clock.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures the SIS server under load, without a modem. One process on one core holds two nodes with
 // their TCP ports and the simulated medium between them; the load runs in another process on
 // another core. For comparison in the same run there are three bare Asio servers: one sends back

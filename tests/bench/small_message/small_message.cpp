@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures the time of 200 octets from client to client if the channel is idle and the link must be
 // made first, against the floor that its bursts and turnarounds set.
 #include <algorithm>

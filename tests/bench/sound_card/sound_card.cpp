@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures the modem in real time on sound cards, as PulseAudio without hardware gives them to
 // PortAudio: whether bursts arrive, the round trip and the card's own figure for it, the resulting
 // error of the times that the modem reports for its own transmissions, and how soon an answer comes

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Connects to a server of its own that closes at once, and handles the loss as documented.
 #include <sis/client.h>
 

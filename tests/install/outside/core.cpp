@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs the client core without its socket through a bind.
 #include <sis/client_core.h>
 #include <sis/codec.h>

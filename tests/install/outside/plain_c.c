@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Opens a client that finds no server, and closes it. */
 #include <sis/c/s5066_sis.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Goal:   the worker on PortAudio moves a burst through a real sound system in real time.
 // Method: a PulseAudio server of our own, whose cards are two stations with a crossed pair of
 //         wires.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Extracts the commands that a page shows and checks them against the programs themselves.
 //
 // A page shows a command in a fenced block marked `sh`, or between backticks in a sentence. The

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Goal:   every command that README and docs show exists, with the options shown.
 // Method: the test calls the programs with --help, or with a request that no daemon answers.
 #include "tests/live/docs/shown_commands.h"

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs three mail gateways by UDP multicast on the loopback interface, one of which is switched off
 for as long as mail for it lives.
 

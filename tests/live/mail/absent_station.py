@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Switches one of three stations off: no other mail waits for it, and every report is on time.
 
 Alpha, Bravo and Charlie share one audio cable, each with an s5066d, a file relay and a mail

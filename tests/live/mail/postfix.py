@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Sends mail between real Postfix servers at every station, over the modems on the audio cable.
 
 Each station has a network namespace of its own with a private Postfix, an s5066-acp142 and an

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs three mail gateways on one machine, with P_MUL by UDP multicast over the loopback interface
 and without STANAG 5066.
 

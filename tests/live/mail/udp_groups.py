@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs four mail gateways, each in a network namespace of its own on one LAN, without a common
 group: each message gets one of two multicast addresses.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests clients that disconnect at any time, with data in any stage of the queue.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests relaying over several stations: each message is delivered once, or its sender gets a
 // report.
 #include <gtest/gtest.h>

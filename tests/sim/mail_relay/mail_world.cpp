@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/sim/mail_relay/mail_world.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mail gateways with real spools on a channel on which a station hears only some of the others. The
 // world consists of whole mail and P_MUL cores, without SMTP and the layers of STANAG 5066. PDUs
 // are lost for each listener, commits fail, and the power fails at any moment, also between a

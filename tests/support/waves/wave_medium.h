@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The air of a simulated world with real waveforms. Each station is a modem radio, and the audio
 // cable's mixer with its channel lies between them. It advances block by block on the world's
 // clock.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A spool of mail is on a disk that returns other data than was written to it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DeliveryRoom limits how many messages may be in progress, by destination and precedence.
 #include "gateways/acp142/mail/delivery_room.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One station does not answer. No other station waits for it, and no sender gets a wrong report.
 #include "tests/unit/acp142/mail_core_fixture.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The time of day is put forward or back. A wait must still last as long as before.
 #include "tests/unit/acp142/mail_core_fixture.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a mail gateway's core with a real spool.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/acp142/mail_core_fixture.h"
 
 namespace s5066::acp142 {

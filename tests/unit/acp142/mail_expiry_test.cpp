@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests check how long a message may take, and which stations it has passed.
 #include "tests/unit/acp142/mail_core_fixture.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An operator acts on messages that are in progress.
 #include "tests/unit/acp142/mail_core_fixture.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mail comes from the air for a recipient behind another station.
 #include "tests/unit/acp142/mail_core_fixture.h"
 

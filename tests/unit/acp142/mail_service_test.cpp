@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests run the whole mail gateway except its main(), with a scripted SIS server below. Time
 // is real, so a test shows that an event did not happen by waiting for a later one.
 #include "gateways/acp142/mail/mail_service.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The settings reach the machines.
 #include "gateways/acp142/mail/mail_setup.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The spool is on a disk that returns other data than was written to it, or none.
 #include <gtest/gtest.h>
 

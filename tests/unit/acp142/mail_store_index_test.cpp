@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The spool makes its indexes anew if they are damaged.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Marks show that a message is a repeat. The disk here returns other data than was written to it.
 #include <gtest/gtest.h>
 

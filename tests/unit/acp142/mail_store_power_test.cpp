@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests check the spool of mail after a power cut.
 #include <gtest/gtest.h>
 

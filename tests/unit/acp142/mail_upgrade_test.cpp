@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The gateway opens a spool that an older gateway has left.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "gateways/acp142/mail/mule.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Our listener and our delivery exchange mail inside TLS, with real handshakes.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A peer may ask more often than it is answered.
 #include "tests/unit/cas/link_fixture.h"
 

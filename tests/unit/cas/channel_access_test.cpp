@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/cas/link_fixture.h"
 
 namespace s5066::cas {

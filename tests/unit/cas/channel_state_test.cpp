@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests begin a broadcast session or radio silence while links exist (A.3.2.3, EMCON).
 #include "tests/unit/cas/link_fixture.h"
 

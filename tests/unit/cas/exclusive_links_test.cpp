@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests cover Exclusive links beside Nonexclusive ones (B.3, B.3.2), and links made without
 // CAS 1.
 #include "tests/unit/cas/link_fixture.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a channel access core between a subnetwork interface and two neighbours. The test plays all
 // three.
 #pragma once

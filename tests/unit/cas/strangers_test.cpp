@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Unknown stations call: these tests check the answers and which links make way.
 #include "tests/unit/cas/link_fixture.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Goal:   in whatever order requests, losses, time-outs and data come, two channel access cores
 //         stay in legal states and agree in the end. They never let ARQ data of one connection be
 //         taken for a duplicate from another.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests check that each setting of a mail gateway reaches the part that uses it.
 #include <gtest/gtest.h>
 

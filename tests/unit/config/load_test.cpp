@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every configuration file that we ship loads, and a file of any length or content does no harm.
 #include "config/load.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "config/node_changes.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Formats the problems of a configuration, one per line.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A bad configuration gives one line for each of its problems, with the place of the problem.
 #include <gtest/gtest.h>
 

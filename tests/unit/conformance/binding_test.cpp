@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests check Annex A from outside: binds and unbinds, flow, keep-alive, management (A.2.1.1
 // to A.2.1.5, A.2.1.14 to A.2.1.17), and the frame that carries them (A.2.2.1, A.2.2.2).
 #include "tests/unit/conformance/stations.h"

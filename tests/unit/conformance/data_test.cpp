@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests check Annex A from outside: data between clients (A.2.1.6 to A.2.1.9, A.3.1.1 to
 // A.3.1.3, A.3.2.4).
 #include "s5066d/pdu/scanner.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests check Annex A from outside: expedited data (A.2.1.10 to A.2.1.13).
 #include "tests/unit/conformance/stations.h"
 

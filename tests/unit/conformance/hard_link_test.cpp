@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests check Annex A from outside: hard links (A.1.1.2, A.2.1.18 to A.2.1.25, A.3.1.4 to
 // A.3.1.8, A.3.2.2). S_PDUs of types 3 to 7 follow the C_PDU octet "00" in D_PDUs of type 4.
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests check Annex A from outside: soft link sessions and broadcast (A.1.1.1, A.1.1.3,
 // A.3.2.1, A.3.2.3).
 #include "tests/unit/conformance/stations.h"

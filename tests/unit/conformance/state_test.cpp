@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests check Annex A from outside: management, broadcast sessions and availability (A.1.1.3,
 // A.2.1.15, A.2.1.16, A.2.1.26, A.3.2.3).
 #include "tests/unit/conformance/stations.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tests see the stations on one channel from outside, in the octets of the standard. They write
 // and read the octets of the clients and of the air in hex, without any codec of ours.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // In these tests the rates of stations follow their measurements (C.6.4.2).
 #include <cmath>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests which receptions count for and against the mode that a peer was advised
 // (docs/protocol/rate_control.md).
 #include "tests/unit/dts/advised_station.h"

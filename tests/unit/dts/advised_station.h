@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs one station that adapts, and reads its advice to a peer that the test plays.
 #pragma once
 

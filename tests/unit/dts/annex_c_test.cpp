@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These are requirements of Annex C that one station shows alone, by what it sends after it has
 // heard something.
 #include <gtest/gtest.h>

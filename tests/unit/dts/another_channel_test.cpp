@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests how a station reacts when the channel changes (docs/protocol/rate_control.md).
 #include <algorithm>
 

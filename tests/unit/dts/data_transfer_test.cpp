@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/support/lone_station.h"
 #include "tests/unit/dts/dts_world.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs data transfer sublayers on one simulated medium, with no layer above them.
 #pragma once
 

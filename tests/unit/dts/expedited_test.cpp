@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests cover expedited data with acknowledgement: types 4 and 5 (C.3.7, C.3.8, C.6.1.3).
 #include "s5066d/dts/connection.h"
 #include "tests/unit/dts/dts_world.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests run the data transfer sublayer with a frequency for each of two stations
 // (C.3.2.3(9)).
 #include "s5066d/dts/connection.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These peers break the rules on purpose. Each violation is counted, answered as the clause says,
 // and harms no other link.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests use windows of more than 128 frames with peers that break the rules
 // (docs/protocol/large_window.md).
 #include <gtest/gtest.h>

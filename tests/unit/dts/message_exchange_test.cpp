@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests cover the type 6 handshake (C.3.9) and the answers to engineering order wire messages
 // (C.5).
 #include "s5066d/dts/message_exchange.h"

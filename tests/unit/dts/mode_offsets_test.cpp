@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ModeOffsets learns what all modes need on a link from a few of them.
 #include "s5066d/dts/mode_offsets.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Unacknowledged data takes several turns here, on a frequency that others use as well.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A station begins while there is power on the air that no receiver recognises.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A request for another data rate gets an answer that the clause does not provide for (C.6.4.2).
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests run the data rate change procedure between two stations (C.6.4).
 #include "s5066d/dts/rate_change.h"
 #include "s5066d/dts/data_rate.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RateSelector chooses a rate from measurements (C.6.4.2).
 #include "s5066d/dts/rate_selector.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These receivers do not hear every mode, and some modes do not announce themselves (C.6.4.2,
 // C.5.4). No peer may be left in a mode that nobody receives.
 #include <gtest/gtest.h>

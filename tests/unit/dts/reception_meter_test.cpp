@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ReceptionMeter reports what a transmission tells about the link, also if the link changed
 // meanwhile.
 #include "s5066d/dts/reception_meter.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests cover reset and window resynchronisation: type 3 (C.3.6, C.6.3, C.6.5).
 #include "s5066d/dts/resync.h"
 #include "s5066d/dts/connection.h"

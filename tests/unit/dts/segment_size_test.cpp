@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests follow the length of segments, and the unused part of a transmission.
 #include "s5066d/dts/segment_size.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The modem reports the end of these bursts too early, because the user's bits look like an end.
 #include <gtest/gtest.h>
 

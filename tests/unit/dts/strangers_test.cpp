@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One transmission has frames from many addresses, none of which has a link.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests compare the tables of the data-transfer states (C.6.1) with a transcription of the
 // clause, and put a station in each of the states before each event.
 #include "s5066d/dts/transfer_state.h"

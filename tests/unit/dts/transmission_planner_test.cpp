@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TransmissionPlanner chooses the stations of the next transmission from a list of waiting work.
 #include "s5066d/dts/transmission_planner.h"
 

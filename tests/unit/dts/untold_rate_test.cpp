@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The receiver of this station would not follow a data rate change (C.6.4).
 #include <gtest/gtest.h>
 

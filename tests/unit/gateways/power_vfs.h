@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // This SQLite file layer can lose its power at the n-th change to a file, have a full disk, and
 // fail to read once, or at some place at all times. Data that was not synced at a power failure may
 // be lost, kept, or have half of its last write kept.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The whole file relay but for its main(), between a scripted SIS server and a scripted control
 // socket of s5066d.
 #include "gateways/file_relay/relay_service.h"

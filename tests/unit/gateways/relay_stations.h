@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One file relay runs in virtual time with its real spool, in front of a node with many stations.
 // Each station has a queue at the node, larger priority first. Transmissions last up to 127.5 s and
 // take turns between the stations. A station that is away is called three times, and then all that

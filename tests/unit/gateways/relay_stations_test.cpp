@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The relay sends files to many stations. No file waits for a station that does not answer, or for
 // a large file.
 #include "tests/unit/gateways/relay_stations.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two file relays run in virtual time with real cores and real spools. The simulated subnetwork
 // between them rejects, repeats, reorders, stops and goes away. The test can kill either relay at
 // any step.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes a folder for one test and removes it at the end.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "modem/audio/card_rings.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which channel of a stereo input is heard.
 #include "modem/audio/channel_choice.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests compare the channel with the figures of its definition (ITU-R F.1487;
 // MIL-STD-188-110C appendix E): delay, Doppler spectrum and envelope of fading paths, and the
 // effects of radios and clocks.

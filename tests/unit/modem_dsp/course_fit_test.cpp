@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The responses in these tests change while known symbols are sent.
 #include "modem/dsp/course_fit.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // even_out() fits a parabola to the course of each tap.
 #include "modem/dsp/course.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These functions read paths and windows off a channel's profile of powers.
 #include "modem/dsp/least_squares.h"
 

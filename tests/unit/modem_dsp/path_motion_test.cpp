@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the movement of a channel's paths is measured, and how the pace of reading follows it.
 #include "modem/dsp/path_motion.h"
 

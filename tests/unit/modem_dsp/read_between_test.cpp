@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading a stream of samples at times between them.
 #include "modem/dsp/read_between.h"
 

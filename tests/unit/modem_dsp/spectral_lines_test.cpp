@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SpectralLines tells how much of the power of a sound lies in a few lines of its spectrum.
 #include "modem/dsp/spectral_lines.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fifo stands in for the hidraw device of a sound chip: a named pipe that keeps the reports written
 // to it.
 #pragma once

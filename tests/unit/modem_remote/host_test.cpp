@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A test plays the modem and sees what the host gives to it.
 #include <gtest/gtest.h>
 

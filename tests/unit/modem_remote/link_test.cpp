@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A modem is lent over real TCP connections of this machine. One end is a worker on a scripted
 // device, the other is the node's driver or a client that breaks the rules.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests read lines of the control connection: round trips, limits, and any other input.
 #include "modem/remote/messages.h"
 

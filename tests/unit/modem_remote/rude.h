@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rude is a user of a lent modem, and the test writes each of its lines.
 #pragma once
 

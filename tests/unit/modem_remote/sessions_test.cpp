@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Both ends run without sockets: a user and a host, and each of them against a peer that breaks the
 // protocol.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A test plays the host of the node's driver over real TCP connections of this machine.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The two sessions use watched writing, which these tests check.
 #include "modem/remote/streams.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // StreamCode tells frames that are code words from other frames.
 #include "modem/waveforms/stanag4285/stream_code.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These preambles come through responses that change within them.
 #include "modem/waveforms/stanag4539/preamble_reader.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The choice among the readings of several receivers. Each test plays the receivers.
 #include "modem/tools/burst_choice.h"
 

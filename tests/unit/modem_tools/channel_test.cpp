@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests run `hfmodem channel` and `hfmodem ber`, and `demod` on samples without a header.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `hfmodem doctor` examines a device. These tests set the faults of the device.
 #include "modem/tools/examination.h"
 

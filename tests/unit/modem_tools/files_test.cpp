@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests name files that hfmodem reads, writes or refuses, and check its messages.
 #include <gtest/gtest.h>
 

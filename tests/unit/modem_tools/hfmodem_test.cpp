@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests use hfmodem as a user does: exit codes, messages, and bytes through a WAV file and
 // back.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests run `hfmodem key` on stand-ins for the devices that key a transmitter.
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests check the lines of `hfmodem scope`.
 #include "modem/tools/scope_view.h"
 

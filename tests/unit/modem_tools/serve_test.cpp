@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests run `hfmodem serve` in one process. tests/live runs it with a node and a cable.
 #include "tests/unit/modem_tools/hfmodem_fixture.h"
 

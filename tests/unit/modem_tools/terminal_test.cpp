@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The terminal must not stop a program that it started while the program keys, because the key
 // would stay down.
 #include <gtest/gtest.h>

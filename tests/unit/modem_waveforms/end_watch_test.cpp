@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // EndWatch decides by the signal after a mark whether a burst is over.
 #include "modem/waveforms/message/end_watch.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests check the marks that end a message, and user bits that only look like one.
 #include "modem/waveforms/message/message_bits.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A sound card also gives sound that is not a radio signal.
 #include "modem/waveforms/occupancy_detector.h"
 

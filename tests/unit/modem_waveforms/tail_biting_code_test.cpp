@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The surplus is the information in the soft bits beyond what is needed to choose the decoded word.
 #include "modem/waveforms/framed/tail_biting_code.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two whole modems run on one cable, in lockstep.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sorts the events that a modem reported to a test.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The test controls this device, key and clock, and runs a node's thread for a worker.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // In these tests the key comes late, or bursts follow each other without a pause.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The worker's device is not there yet when the worker starts, as with a USB card after a reboot.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The test runs a radio block by block.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The radio reports power on the channel.
 #include <gtest/gtest.h>
 

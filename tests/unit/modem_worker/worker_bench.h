@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a worker on a scripted device, with the test as the node.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The worker reports power on the channel to its node, and waits while the channel is occupied.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One client asks for more than the antenna gives; the others must still get their turns.
 #include <gtest/gtest.h>
 

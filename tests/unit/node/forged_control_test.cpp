@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A station forges control messages about links in the names of present peers and of unknown
 // stations. Meanwhile a node has messages and hard links of its own and is silent now and then.
 #include <gtest/gtest.h>

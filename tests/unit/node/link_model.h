@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LinkModel runs two nodes, a client at each, and a manager at the first. Events come in any order:
 // data, hard links, management messages, a BREAK, silence on the air and time. After each event the
 // channel access sublayer and the subnetwork interface sublayer must agree about the state of the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The layers of a node must agree about the limits of the queues and the begin of windows.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests run whole nodes through broadcast sessions, radio silence, a lost modem and
 // management messages.
 #include <gtest/gtest.h>

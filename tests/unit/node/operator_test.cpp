@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An operator can end clients and links, list the waiting U_PDUs and purge them.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The medium joins nodes on virtual time and delivers every burst whole. Its SIS clients keep all
 // primitives that they were sent. The simulator models bad channels; this medium tests how the
 // layers fit together.

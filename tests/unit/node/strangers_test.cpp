@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One station transmits under the addresses of many unknown stations, to a node that has data of
 // its own.
 #include <gtest/gtest.h>

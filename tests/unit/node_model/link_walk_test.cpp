@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Goal:   whatever clients, managers, the peer and the air do to a link, in any order, the
 //         sublayers of a node agree about its state, no order makes a node spin, and no U_PDU is
 //         forgotten.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests run the bearers of P_MUL without a network, and the UDP bearer over the loopback
 // interface.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The time at which the tests of this folder begin.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests check what counts as an answer, and the report about a node that gave none.
 #include "tests/unit/p_mul/p_mul_station.h"
 

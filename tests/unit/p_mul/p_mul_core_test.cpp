@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests run the machines of P_MUL PDU by PDU. Tags: checklist items PM-020 to PM-058.
 #include "tests/unit/p_mul/p_mul_station.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // P_MUL runs in EMCON, our own or that of other nodes, and where no node acknowledges at all.
 #include <algorithm>
 

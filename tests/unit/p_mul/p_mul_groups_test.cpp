@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests run the machine of dynamic multicast groups alone, and in a node.
 #include "gateways/p_mul/p_mul_groups.h"
 

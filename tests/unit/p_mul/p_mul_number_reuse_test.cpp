@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A source may use message numbers again.
 #include "tests/unit/p_mul/p_mul_station.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests cover the P_MUL checklist items PM-001 to PM-010.
 #include "gateways/p_mul/p_mul_pdu.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests check the receiver's rules one by one.
 #include <set>
 

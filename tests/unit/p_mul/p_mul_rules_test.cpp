@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests check what accompanies the blocks of a message, by which rules, and what is counted.
 #include "tests/unit/p_mul/p_mul_station.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs one P_MUL node of a test, with the PDUs that it sends and hears.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These nodes answer under their own address and do not hear transmissions to a group that they are
 // in.
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/p_mul/p_mul_vectors.h"
 
 #include <string_view>

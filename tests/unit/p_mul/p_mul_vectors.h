@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Worked P_MUL PDUs with their octets, each confirmed by tshark, and random PDUs.
 #pragma once
 

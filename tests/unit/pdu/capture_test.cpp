@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // This test compares the octets of a pcap file with the format's layout. tests/interop has tshark
 // read them.
 #include "s5066d/pdu/capture.h"

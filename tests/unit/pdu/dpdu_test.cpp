@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests give the D_PDU codec worked examples, damaged frames and random values (C.3.2 to
 // C.3.12).
 #include "s5066d/pdu/dpdu.h"

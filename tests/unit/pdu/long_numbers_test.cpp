@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests give LONG DATA and LONG ACK, types 9 and 10 (docs/protocol/large_window.md), worked
 // examples, damaged frames and random values.
 #include <gtest/gtest.h>

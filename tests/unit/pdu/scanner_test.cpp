@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests give the scanner clean, shifted, damaged and cut streams (C.3.1).
 #include "s5066d/pdu/scanner.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These are worked examples of D_PDUs. X1 is the standard's own (C.3.2.8). The others were computed
 // by two independent CRC algorithms and dissected by tshark 4.0.
 #pragma once

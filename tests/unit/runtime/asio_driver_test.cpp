@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A node's driver runs between a modem and clients that the test plays.
 #include "s5066d/runtime/asio_driver.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // octets_of_whole_frames() chooses how many waiting primitives go out in one write.
 #include "s5066d/runtime/gather.h"
 

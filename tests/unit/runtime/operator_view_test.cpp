@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The operator sees in the log and in the counters who the clients are and why they were refused or
 // ended. Other tests here use clients at a local socket.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SisPort opens a SIS port on loopback with a real node behind it, on virtual time. Its clients use
 // the same io_context.
 #pragma once

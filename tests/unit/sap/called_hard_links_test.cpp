@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Here a peer asks this node for hard links, or both sides ask at once.
 #include "tests/unit/sap/hard_links_fixture.h"
 

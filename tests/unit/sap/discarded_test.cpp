@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Discarded data is traced with the reason and all that is known about the data, whether or not a
 // client or another node is told.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests cover expedited data (A.2.1.10 to A.2.1.13) and U_PDUs with errors (A.2.1.9(9) to
 // (15)).
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests cover calls that fail and links that end: when the peer is called again, and what
 // happens to the U_PDUs.
 #include <gtest/gtest.h>

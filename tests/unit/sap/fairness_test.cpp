@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A slow, greedy or hostile client does not keep others from being served, and every wait ends.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A hard link affects everything else that a node's clients send.
 #include <algorithm>
 

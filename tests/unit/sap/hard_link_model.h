@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The model runs the hard links of a node with two clients, its peers and the clock. After each
 // event it checks that nothing illegal happened (A.3.2.2). When the network falls silent it checks
 // that nothing remains.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Goal:   whatever clients, peers and the clock do to the hard links of a node over a long time,
 //         also with answers that nobody asked for, nothing illegal happens.
 // Method: random histories. The model checks the node after each event, and after each history the

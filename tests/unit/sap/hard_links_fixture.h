@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs the hard links of one node. The test plays its clients, its channel access and its peers.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Here a client of this node asks for hard links.
 #include "tests/unit/sap/hard_links_fixture.h"
 

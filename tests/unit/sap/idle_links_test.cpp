@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests check how long a soft link session lasts that has nothing to send.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a subnetwork interface between clients and a channel access sublayer that the test plays.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests cover soft link sessions, and what happens to U_PDUs if links fail.
 #include <gtest/gtest.h>
 

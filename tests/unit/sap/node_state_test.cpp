@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests show broadcast sessions (A.1.1.3, A.3.2.3), radio silence, availability (A.2.1.26)
 // and management messages (A.2.1.15, A.2.1.16) as clients see them.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Goal:   whatever two clients, two peers and the clock do to the hard links of a node, in any
 //         order, nothing illegal happens, and nothing remains when the network falls silent.
 // Method: every sequence of six events. The model checks the node after each event, and after each

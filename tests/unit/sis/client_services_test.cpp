@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests show expedited data, hard links, management, availability and errors within U_PDUs as
 // a client sees them.
 #include <gtest/gtest.h>

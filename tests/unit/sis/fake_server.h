@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plays the server of a ClientCore in virtual time. It carries out the core's actions, answers as
 // scripted, and keeps what it saw. Only the test moves the time.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These worked examples of Annex A frames give hex and value. They were laid out by hand from the
 // figures and checked with the Wireshark dissector.
 #pragma once

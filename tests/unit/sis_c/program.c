@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Uses every function of the C interface against the server that sis_c_test.cpp plays: prints each
    event and what the functions return. `program PORT` */
 #include <poll.h>

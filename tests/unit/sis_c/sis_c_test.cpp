@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests use the C interface from a C program and at its limits.
 #include <poll.h>
 #include <signal.h>

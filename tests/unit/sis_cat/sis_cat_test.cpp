@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These tests run the sis_cat program as a user does, against a scripted server on a loopback port.
 #include "sis/tools/sis_cat_options.h"
 #include "tests/support/program_test.h"

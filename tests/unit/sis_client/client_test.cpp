@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Client talks to a scripted server over a real loopback connection. Both share one io_context,
 // so that the result does not depend on the scheduler. A watchdog ends a test whose event never
 // comes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Client connects over TLS to a server that requires a client certificate.
 #include <gtest/gtest.h>
 #include <stdlib.h>

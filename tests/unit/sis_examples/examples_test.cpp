@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The examples for other applications do what they say.
 #include "tests/support/program_test.h"
 

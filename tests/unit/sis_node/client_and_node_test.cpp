@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A ClientCore and a Node exchange octets without sockets, in virtual time. U_PDUs go to the node's
 // own address, so no modem is needed.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/wave/allocation/allocation_count.h"
 
 #include <execinfo.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counts the allocations by `new` of the program that it is linked into.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Goal:   a radio on the air allocates only the octets of each ReceivedBytes, which belong to the
 //         caller that polls it.
 // Method: every allocation is counted while blocks go in and out.

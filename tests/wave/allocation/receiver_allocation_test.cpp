@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Goal:   a receiver allocates nothing after its construction.
 // Method: every allocation is counted while it hears noise and speech, and while it receives,
 //         loses, joins late and gives up bursts. A burst that exceeds the receiver's memory ends in

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests whole nodes over real modulators and demodulators.
 #include <gtest/gtest.h>
 
