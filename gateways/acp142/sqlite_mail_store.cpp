@@ -4,15 +4,24 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "gateways/acp142/sqlite_mail_store_rows.h"
+#include "gateways/common/remove_each.h"
 #include "gateways/common/sha256.h"
+#include "s5066d/base/assert.h"
 
 namespace s5066::acp142 {
 
 using gateways::Database;
+using gateways::list_items;
 using gateways::parse_spool_state;
+using gateways::Removal;
+using gateways::sha256_of;
 using gateways::Statement;
 using gateways::Transaction;
 
@@ -23,6 +32,50 @@ constexpr const char* kReserveSuffix = ".reserve";
 bool is_open(SpoolState state) {
   return !gateways::is_final(state) || state == SpoolState::held;
 }
+
+constexpr std::size_t kUnreadAtOnce = 64;  // more than that: the request fails, and comes again
+// A disk that fails may be well again; a message is parked when it could not be read so often, over
+// so long, each time while others were.
+constexpr std::uint32_t kReadFailuresMax = 8;
+constexpr std::int64_t kReadFailuresS = 3600;
+constexpr std::int64_t kReadAgainMinS = 60;  // doubled after each failure …
+constexpr std::int64_t kReadAgainMaxS = 600;
+constexpr std::int64_t kTellAgainS = 86400;  // what is damaged
+constexpr UtcSeconds kNever{std::numeric_limits<std::int64_t>::max()};
+
+std::optional<MailId> written_by(const MailOperation& operation) {
+  if (const auto* one = std::get_if<SaveSubmission>(&operation)) return one->id;
+  if (const auto* one = std::get_if<SaveOutcome>(&operation)) return one->id;
+  if (const auto* one = std::get_if<SaveDelayed>(&operation)) return one->id;
+  return std::nullopt;
+}
+
+UtcSeconds said_now(const MailOperation& operation) {
+  return std::visit(
+      [](const auto& one) {
+        if constexpr (requires { one.now; }) {
+          return one.now;
+        } else {
+          return UtcSeconds{};
+        }
+      },
+      operation);
+}
+
+constexpr std::uint32_t kRelativesMax = 1000;
+
+/// Condition for messages that are not over, or that an operator has to look at.
+std::string is_waiting(const std::string& column) {
+  return column + " IN ('incoming', 'active', 'deferred', 'held', 'corrupt')";
+}
+
+const Error kNoSuchMessage{ErrorCode::refused, "no such message in such a state"};
+
+constexpr std::size_t kAtOnceMax = 4096;  // others wait meanwhile
+
+constexpr std::int64_t kMendAgainS = 3600;
+constexpr std::int64_t kLookAgainS = 60;  // at one that was sound
+constexpr std::int64_t kLookS = 86400;    // without a reason
 
 }  // namespace
 
@@ -288,8 +341,9 @@ Result<std::vector<NodeId>> SqliteMailStore::open_stations(MailId id) {
   }
 }
 
-// By an index that holds all that is asked for, so that a row that cannot be read does not end the
-// search, and what is not due costs nothing. What there is no room for is looked at once a request.
+// The search uses an index that holds every column it asks for, so that an unreadable row does not
+// end it, and messages that are not due cost nothing. A message without room is looked at once in a
+// request.
 // The search looks again at the message that it found last, because a damaged index may have a
 // second entry of it.
 Result<std::optional<MailId>> SqliteMailStore::next_due(const TakeDue& operation, Search& search) {
@@ -494,7 +548,7 @@ Result<void> SqliteMailStore::finish(MailId id, UtcSeconds now) {
 
 // --- Delay ---------------------------------------------------------------------------------------
 
-// What cannot be read is not told of; who takes it next parks it.
+// An unreadable message is not reported as delayed; the next search that takes it parks it.
 Result<MailAnswer> SqliteMailStore::run(const TakeDelayed& operation) {
   auto rows =
       db_.prepare("SELECT id FROM mail WHERE delay_utc > 0 AND delay_utc <= ? ORDER BY delay_utc");
@@ -617,8 +671,8 @@ Result<MailAnswer> SqliteMailStore::run(const WakeMail& operation) {
 
 // --- Start and age -------------------------------------------------------------------------------
 
-// What is damaged of all but the messages keeps no gateway from starting: a number that was not
-// read here is looked up when it comes again, and without the counter nothing begins by air.
+// Damage outside the messages does not keep a gateway from starting: a number that was not read
+// here is looked up when it comes again, and without the counter no transfer begins by air.
 Result<MailAnswer> SqliteMailStore::run(const Resume& operation) {
   Resumed resumed;
   if (auto noted = note_active(); !noted) return noted.error();
@@ -767,6 +821,1033 @@ Result<void> SqliteMailStore::read_received(UtcSeconds now, Resumed& resumed) {
                            static_cast<std::uint32_t>(received->integer(1))};
     resumed.received.emplace_back(name, UtcSeconds{received->integer(2)});
   }
+}
+
+// --- Requests, and rows that cannot be read -----------------------------------------------------
+
+// Old messages go by commits of their own, and everything else together.
+std::vector<MailResult> SqliteMailStore::execute(const std::vector<MailRequest>& requests) {
+  const auto is_apart = [](const MailRequest& request) {
+    const auto* purge = std::get_if<PurgeMail>(&request.operation);
+    return purge != nullptr && purge->part == PurgeMail::Part::mails;
+  };
+  if (std::none_of(requests.begin(), requests.end(), is_apart)) {
+    return execute_with_reserve(requests);
+  }
+  std::vector<MailResult> all;
+  for (auto at = requests.begin(); at != requests.end();) {
+    const auto apart = std::find_if(at, requests.end(), is_apart);
+    auto results = execute_with_reserve({at, apart});
+    all.insert(all.end(), std::move_iterator(results.begin()), std::move_iterator(results.end()));
+    if (apart == requests.end()) break;
+    all.push_back(purge_mails(apart->ticket, said_now(apart->operation)));
+    at = apart + 1;
+  }
+  say_what_was_done(all.front());
+  return all;
+}
+
+void SqliteMailStore::say_what_was_done(MailResult& result) {
+  const auto say = [](std::vector<std::string>& to, std::vector<std::string>& from) {
+    to.insert(to.end(), from.begin(), from.end());
+    from.clear();
+  };
+  say(result.mended, mended_);
+  say(result.left_out, newly_left_out_);
+  result.reserve_used = std::exchange(reserve_used_, false) || result.reserve_used;
+}
+
+// Messages under way come before new ones: they get the room that was kept for them.
+std::vector<MailResult> SqliteMailStore::execute_with_reserve(
+    const std::vector<MailRequest>& requests) {
+  auto results = execute_together(requests);
+  std::vector<MailRequest> again;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const auto& answer = results[i].answer;
+    const bool is_new = std::holds_alternative<AcceptMail>(requests[i].operation);
+    if (answer || answer.error().code != ErrorCode::queue_full || is_new) continue;
+    again.push_back(requests[i]);
+    places.push_back(i);
+  }
+  if (again.empty() || !give_up_reserve()) return results;
+  auto more = execute_together(again);
+  for (std::size_t i = 0; i < more.size(); ++i) results[places[i]] = std::move(more[i]);
+  return results;
+}
+
+bool SqliteMailStore::give_up_reserve() {
+  const bool given = reserve_.release();
+  reserve_used_ = reserve_used_ || given;
+  return given;
+}
+
+/// The work can be done again, with the room of the reserve.
+bool SqliteMailStore::needs_reserve(const Result<void>& done) {
+  return !done && done.error().code == ErrorCode::queue_full && give_up_reserve();
+}
+
+// A transaction that has met what cannot be read is begun anew without that message. One that some
+// request has spoiled otherwise is divided, for the sake of the other requests.
+std::vector<MailResult> SqliteMailStore::execute_together(
+    const std::vector<MailRequest>& requests) {
+  if (requests.empty()) return {};
+  troubles_.clear();
+  left_out_now_ = false;
+  std::map<MailId, Unread> before = unread_;
+  for (const MailRequest& request : requests) {
+    const auto* clock = std::get_if<NoteClock>(&request.operation);
+    if (clock != nullptr) move_times_in_memory(clock->step);
+    now_ = std::max(now_, said_now(request.operation));
+    if (std::holds_alternative<Resume>(request.operation)) look_at_indexes();
+  }
+  auto results = run_mended(requests);
+  for (std::size_t rows = 0; !results;) {
+    const bool left_out = std::exchange(left_out_now_, false);
+    if (!left_out && (!met_ || rows++ == kUnreadAtOnce + stranded_.size())) break;
+    if (!left_out && !pass_over(*met_)) break;
+    results = run_mended(requests);
+  }
+  if (!results) {
+    // Nothing says that it was the message and not the disk.
+    std::erase_if(unread_, [&](const auto& one) {
+      return one.second.again != kNever && !before.contains(one.first);
+    });
+    for (const auto& [id, one] : before) {
+      if (const auto at = unread_.find(id); at != unread_.end() && at->second.again != kNever) {
+        at->second = one;
+      }
+    }
+    std::erase_if(troubles_, [](const MailTrouble& one) { return !one.parked; });
+  }
+  std::vector<MailTrouble> troubles = std::exchange(troubles_, {});
+  std::vector<MailResult> all;
+  if (results) {
+    all = std::move(results).value();
+  } else if (spoiled_ && requests.size() > 1) {
+    for (const MailRequest& request : requests)
+      all.push_back(std::move(execute_together({request})[0]));
+  } else {
+    for (const MailRequest& request : requests)
+      all.push_back({request.ticket, results.error(), {}});
+  }
+  if (!all.empty()) {
+    auto& first = all.front().troubles;
+    first.insert(first.begin(), troubles.begin(), troubles.end());
+    say_what_was_done(all.front());
+  }
+  return all;
+}
+
+// If the commit fails, the counts return to their values before it.
+Result<std::vector<MailResult>> SqliteMailStore::run_all(const std::vector<MailRequest>& requests) {
+  const Open before = open_;
+  auto results = run_in_one_commit(requests);
+  if (!results) {
+    open_ = before;
+    return results;
+  }
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const auto id = written_by(requests[i].operation);
+    if (!id || !(*results)[i].answer) continue;
+    unsaved_.erase(*id);
+    keep_content_.erase(*id);
+  }
+  for (const MailId id : resumed_) stranded_.erase(id);
+  for (const MailTrouble& one : parked_) release_marks_apart(one.id);
+  troubles_.insert(troubles_.end(), parked_.begin(), parked_.end());
+  return results;
+}
+
+// A savepoint around each lets one fail without the others.
+Result<std::vector<MailResult>> SqliteMailStore::run_in_one_commit(
+    const std::vector<MailRequest>& requests) {
+  met_.reset();
+  parked_.clear();
+  resumed_.clear();
+  spoiled_ = false;
+  auto transaction = Transaction::begin(db_);
+  if (!transaction) return transaction.error();
+  std::vector<MailResult> results;
+  results.reserve(requests.size());
+  for (const MailRequest& request : requests) {
+    results.push_back({request.ticket, run_whole(request.operation), {}});
+    if (results.back().answer) continue;
+    const Error error = results.back().answer.error();
+    // SQLite has given a transaction up in which the disk failed, and writes nothing more in one
+    // that has met a damaged page.
+    spoiled_ = error.code == ErrorCode::bad_checksum || !db_.in_transaction();
+    const auto id = written_by(request.operation);
+    if (spoiled_ && !met_ && !left_out_now_ && id && !unwritable_.contains(*id)) {
+      met_ = Met{written_during(request.operation), *id, error, {}};
+    }
+    if (spoiled_ || met_) return error;
+  }
+  if (auto committed = transaction->commit(); !committed) return committed.error();
+  return results;
+}
+
+SqliteMailStore::Met::During SqliteMailStore::written_during(const MailOperation& operation) {
+  if (std::holds_alternative<SaveSubmission>(operation)) return Met::During::begin;
+  if (std::holds_alternative<SaveOutcome>(operation)) return Met::During::end;
+  return Met::During::told;
+}
+
+Result<MailAnswer> SqliteMailStore::run_whole(const MailOperation& operation) {
+  if (auto begun = update("SAVEPOINT request"); !begun) return begun.error();
+  const Open open_before = open_;
+  const std::set<MailId> resumed_before = resumed_;
+  auto answer = std::visit([this](const auto& one) { return run(one); }, operation);
+  if (!answer) {
+    static_cast<void>(db_.execute("ROLLBACK TO request"));
+    open_ = open_before;
+    resumed_ = resumed_before;
+  }
+  if (auto released = update("RELEASE request"); !released) {
+    return answer ? released.error() : answer.error();
+  }
+  return answer;
+}
+
+/// To be called at once after the error.
+Error SqliteMailStore::meet(Met::During during, MailId id, const Error& error, UtcSeconds now) {
+  if (!left_out_now_ && db_.cannot_read()) met_ = Met{during, id, error, now};
+  return error;
+}
+
+/// The same where an index has what its table has not; `road`: of what is taken there, or told of.
+Error SqliteMailStore::stray(std::optional<Road> road, MailId id, UtcSeconds now) {
+  const Error error{ErrorCode::bad_checksum, "spool: an index does not fit its table"};
+  met_ = Met{Met::During::stray, id, error, now, road};
+  return error;
+}
+
+/// True if the index lists the message for this transport but its row says otherwise.
+bool SqliteMailStore::is_stray(Road road, MailId id) {
+  if (!strays_.contains({road, id})) return false;
+  auto row = db_.prepare(
+      "SELECT 1 FROM mail WHERE id = ? AND road = ? AND state IN ('incoming', 'deferred')");
+  if (!row) return false;
+  const auto waits = row->bind(id.value).bind_text(to_string(road)).step();
+  return waits && !*waits;
+}
+
+/// Leaves out the table from now on. Returns false if it was left out before.
+bool SqliteMailStore::leave_out(const char* table) {
+  if (!left_out_.insert(table).second) return false;
+  newly_left_out_.emplace_back(table);
+  return true;
+}
+
+bool SqliteMailStore::is_passed_over(MailId id, UtcSeconds now) const {
+  const auto at = unread_.find(id);
+  return at != unread_.end() && at->second.again > now;
+}
+
+/// False where it would be the same again.
+bool SqliteMailStore::pass_over(const Met& met) {
+  using During = Met::During;
+  if (met.during == During::begin || met.during == During::end || met.during == During::told) {
+    return blame(met);
+  }
+  const bool damaged = met.error.code == ErrorCode::bad_checksum;
+  if (met.during == During::stray) {
+    if (!strays_.insert({met.road, met.id}).second) return false;
+    troubles_.push_back({met.id, met.error.detail, false});
+    return true;
+  }
+  if (met.during == During::mark) {
+    return damaged && !is_sound("mail_seen") && leave_out("mail_seen");
+  }
+  MailTrouble trouble{met.id, "cannot be read: " + met.error.detail, false};
+  if (met.during == During::tell) {
+    untold_[met.id].value = met.now.value + (damaged ? kTellAgainS : kReadAgainMinS);
+  } else {
+    Unread& one = unread_[met.id];
+    if (++one.failures == 1) one.since = met.now;
+    const bool long_enough =
+        one.failures >= kReadFailuresMax && met.now.value - one.since.value >= kReadFailuresS;
+    const bool its_own = !is_readable(met.id);
+    if (!its_own) trouble.reason = "cannot be taken: " + met.error.detail;
+    const bool written = its_own && (damaged || long_enough) && park_apart(met.id, trouble.reason);
+    trouble.parked = written || (damaged && its_own);
+    if (written) {
+      stranded_.contains(met.id) ? forget_marks_apart(met.id) : release_marks_apart(met.id);
+      unread_.erase(met.id);
+    } else {
+      const std::int64_t wait = kReadAgainMinS << std::min(one.failures - 1, 6u);
+      one.again.value = met.now.value + std::min(wait, kReadAgainMaxS);
+      if (damaged && its_own) one.again = kNever;  // its row cannot be written, either
+    }
+  }
+  troubles_.push_back(std::move(trouble));
+  return true;
+}
+
+// A message that can be read is not to blame where it cannot be written: it shares pages with all
+// others, of indexes, counters and what is free. Parked it would be requeued one day, though what
+// the transaction was to keep may be that it has been delivered.
+bool SqliteMailStore::blame(const Met& met) {
+  const bool damaged = met.error.code == ErrorCode::bad_checksum;
+  // The outcome matters more than the content, which may be unreadable.
+  const bool try_less = damaged && met.during == Met::During::end;
+  if (try_less && keep_content_.insert(met.id).second) return true;
+  if (is_readable(met.id)) {
+    if (met.during == Met::During::told) return false;
+    const auto item = read_row(met.id);
+    unsaved_[met.id] = item && *item ? std::optional((*item)->road) : std::nullopt;
+    return false;
+  }
+  if (!damaged) return false;  // the disk may be well again
+  unwritable_.insert(met.id);
+  unsaved_.erase(met.id);
+  MailTrouble trouble{met.id, "cannot be read: " + met.error.detail, true};
+  static_cast<void>(park_apart(met.id, trouble.reason));
+  troubles_.push_back(std::move(trouble));
+  return true;
+}
+
+/// As it was accepted, or gone.
+bool SqliteMailStore::is_readable(MailId id) {
+  auto item = read_row(id);
+  if (!item) return false;
+  if (!*item) return true;
+  auto intact = read_rest(**item);
+  while (!intact && std::exchange(left_out_now_, false)) intact = read_rest(**item);
+  return intact && *intact;
+}
+
+/// Whether something can be begun: what becomes of it has to be kept. `road`: on that one.
+Result<void> SqliteMailStore::need_sound_spool(std::optional<Road> road) const {
+  for (const auto& [id, other] : unsaved_) {
+    if (road && other && *other != *road) continue;
+    return Error{ErrorCode::io, "what became of message " + std::to_string(id.value) +
+                                    " cannot be written, though it can be read"};
+  }
+  return {};
+}
+
+bool SqliteMailStore::park_apart(MailId id, const std::string& reason) {
+  auto transaction = Transaction::begin(db_);
+  return transaction && park(id, reason) && transaction->commit();
+}
+
+Result<void> SqliteMailStore::park(MailId id, const std::string& reason) {
+  open_.stale = true;
+  return update(
+      "UPDATE mail SET state = 'corrupt', reason = ?, delay_utc = 0 WHERE id = ? AND state <> "
+      "'corrupt'",
+      reason, id.value);
+}
+
+// --- Start ---------------------------------------------------------------------------------------
+
+Result<void> SqliteMailStore::note_active() {
+  auto rows = db_.prepare("SELECT id FROM mail WHERE state = 'active'");
+  if (!rows) return rows.error();
+  while (true) {
+    const auto row = rows->step();
+    if (!row) return row.error();
+    if (!*row) return {};
+    stranded_.insert({rows->integer(0)});
+  }
+}
+
+// Message by message: one that the disk cannot read must not keep the others back. It is still
+// 'active' then, which nobody takes, and comes here again. Whom it has reached by now nobody knows,
+// so that no copy will be taken for the first.
+Result<void> SqliteMailStore::resume_stranded(UtcSeconds now) {
+  for (const MailId id : stranded_) {
+    if (is_passed_over(id, now) || resumed_.contains(id)) continue;
+    auto done = update(
+        "UPDATE mail SET state = 'deferred', next_try_utc = ? WHERE id = ? AND state = 'active'",
+        now.value, id.value);
+    if (done) done = unless_damaged("mail_mark", [&] { return forget_marks(id); });
+    if (!done) return meet(Met::During::take, id, done.error(), now);
+    resumed_.insert(id);
+  }
+  return {};
+}
+
+// --- Rows ---------------------------------------------------------------------------------------
+
+/// Without targets and content. Null where its fields make no sense, or it is not there.
+Result<std::optional<MailItem>> SqliteMailStore::read_row(MailId id) {
+  auto row = db_.prepare(std::string(kItemColumns) + "WHERE id = ?");
+  if (!row) return row.error();
+  const auto found = row->bind(id.value).step();
+  if (!found) return found.error();
+  auto item = *found ? read_item(*row) : Result<MailItem>(Error{ErrorCode::not_found, "mail"});
+  return item ? std::optional<MailItem>(std::move(item).value()) : std::nullopt;
+}
+
+/// False where it is not what was accepted.
+Result<bool> SqliteMailStore::read_rest(MailItem& item) {
+  auto targets = read_targets(item);
+  if (targets) targets = forget_other_form(item);
+  if (!targets && targets.error().code == ErrorCode::bad_field) return false;
+  if (!targets) return targets.error();
+  return read_content(item);
+}
+
+Result<void> SqliteMailStore::read_targets(MailItem& item) {
+  auto rows = db_.prepare(
+      "SELECT number, recipient, station, sequence, state, reason FROM mail_target WHERE mail = ? "
+      "ORDER BY number");
+  if (!rows) return rows.error();
+  rows->bind(item.id.value);
+  while (true) {
+    const auto row = rows->step();
+    if (!row) return row.error();
+    if (!*row) return {};
+    auto recipient = parse_path(rows->text(1), PathUse::forward);
+    const auto state = parse_spool_state(rows->text(4));
+    if (!recipient || !state) return Error{ErrorCode::bad_field, "recipient cannot be read"};
+    item.targets.push_back({.number = static_cast<std::uint32_t>(rows->integer(0)),
+                            .recipient = std::move(recipient).value(),
+                            .station = {static_cast<std::uint32_t>(rows->integer(2))},
+                            .sequence = static_cast<std::uint32_t>(rows->integer(3)),
+                            .state = *state,
+                            .reason = rows->text(5)});
+  }
+}
+
+// Under one number the octets are always the same, because a receiver that has blocks of others
+// puts both together. A message that was begun in another form, or in one that cannot be read,
+// begins anew under another number. The form from before there were any differs only for several
+// stations.
+Result<void> SqliteMailStore::forget_other_form(MailItem& item) {
+  if (item.message_id == 0) return {};
+  std::int64_t form = 0;
+  const auto known = unless_damaged("mail_submitted", [&]() -> Result<void> {
+    auto row = db_.prepare("SELECT form FROM mail_submitted WHERE mail = ?");
+    if (!row) return row.error();
+    const auto found = row->bind(item.id.value).step();
+    if (found && *found) form = row->integer(0);
+    return found ? Result<void>() : found.error();
+  });
+  if (!known) return known;
+  const bool several = std::any_of(item.targets.begin(), item.targets.end(), [&](const auto& one) {
+    return one.station != item.targets.front().station;
+  });
+  if (form == kSubmittedFormExplicit) {
+    item.tags = CdtTags::explicit_;
+  } else if (form != kSubmittedForm && several) {
+    renumber(item);
+  }
+  return {};
+}
+
+Result<bool> SqliteMailStore::read_content(MailItem& item) {
+  auto row =
+      db_.prepare("SELECT sha256, content FROM mail JOIN mail_content USING (id) WHERE id = ?");
+  if (!row) return row.error();
+  const auto found = row->bind(item.id.value).step();
+  if (!found) return found.error();
+  if (!*found) return false;
+  Bytes content = row->blob(1);
+  if (row->blob(0) != sha256_of(content)) return false;
+  item.content = std::make_shared<const Bytes>(std::move(content));
+  return true;
+}
+
+Result<std::vector<StationRow>> SqliteMailStore::stations() {
+  auto rows = db_.prepare(
+      "SELECT station, sequence, failures, dead_until_utc, reason FROM mail_station ORDER BY "
+      "station");
+  if (!rows) return rows.error();
+  std::vector<StationRow> stations;
+  while (true) {
+    const auto row = rows->step();
+    if (!row) return row.error();
+    if (!*row) return stations;
+    stations.push_back({.station = {static_cast<std::uint32_t>(rows->integer(0))},
+                        .sequence = static_cast<std::uint32_t>(rows->integer(1)),
+                        .failures = static_cast<std::uint32_t>(rows->integer(2)),
+                        .dead_until = {rows->integer(3)},
+                        .reason = rows->text(4)});
+  }
+}
+
+// --- Marks of copies ----------------------------------------------------------------------------
+
+Result<bool> SqliteMailStore::is_new(const std::string& mark, UtcSeconds now) {
+  if (mark.empty() || left_out_.contains("mail_seen")) return true;
+  // A mark that is too old for the window counts as new, and gets a new age.
+  auto put = db_.prepare(
+      "INSERT INTO mail_seen VALUES (?1, ?2) ON CONFLICT (mark) DO UPDATE SET seen_utc = ?2 WHERE "
+      "seen_utc <= ?3");
+  if (!put) return put.error();
+  put->bind_blob(std::string_view(mark))
+      .bind(now.value)
+      .bind(now.value - config_.duplicate_window_s);
+  if (auto done = put->run(); !done) return meet(Met::During::mark, {}, done.error(), now);
+  return db_.changes() > 0;
+}
+
+/// The message that has left this mark; 0 where it is not known any more.
+Result<MailId> SqliteMailStore::first_with(const std::string& mark) {
+  MailId id;
+  const auto done = unless_damaged("mail_mark", [&]() -> Result<void> {
+    auto row = db_.prepare("SELECT mail FROM mail_mark WHERE mark = ? ORDER BY mail DESC LIMIT 1");
+    if (!row) return row.error();
+    const auto found = row->bind_blob(std::string_view(mark)).step();
+    if (found && *found) id.value = row->integer(0);
+    return found ? Result<void>() : found.error();
+  });
+  if (!done) return done.error();
+  return id;
+}
+
+/// For release_marks().
+Result<void> SqliteMailStore::note_mark(MailId id, std::int64_t number, const std::string& mark,
+                                        UtcSeconds now) {
+  return unless_damaged("mail_mark", [&] {
+    return update("INSERT OR REPLACE INTO mail_mark VALUES (?, ?, ?, ?)", id.value, number,
+                  Bytes(mark.begin(), mark.end()), now.value);
+  });
+}
+
+/// Releases the marks of recipients that the message has not reached, because another copy may
+/// reach them.
+Result<void> SqliteMailStore::release_marks(MailId id) {
+  return update(
+      "DELETE FROM mail_seen WHERE (mark, seen_utc) IN (SELECT mark, seen_utc FROM mail_mark JOIN "
+      "mail_target USING (mail, number) WHERE mail = ? AND state <> 'delivered')",
+      id.value);
+}
+
+/// They stay, whatever becomes of the message.
+Result<void> SqliteMailStore::forget_marks(MailId id) {
+  return update("DELETE FROM mail_mark WHERE mail = ?", id.value);
+}
+
+/// Does the same in a commit of its own; a failure only suppresses a later copy.
+void SqliteMailStore::release_marks_apart(MailId id) {
+  do_apart([&] { return release_marks(id); });
+}
+
+void SqliteMailStore::forget_marks_apart(MailId id) {
+  do_apart([&] { return forget_marks(id); });
+}
+
+void SqliteMailStore::do_apart(const std::function<Result<void>()>& work) {
+  const auto attempt = [&]() -> Result<void> {
+    auto transaction = Transaction::begin(db_);
+    if (!transaction) return transaction.error();
+    auto done = work();
+    return done ? transaction->commit() : done;
+  };
+  const auto done = attempt();
+  const bool damaged = !done && done.error().code == ErrorCode::bad_checksum;
+  if (damaged && mend_indexes()) static_cast<void>(attempt());
+}
+
+/// But for those of a copy that has come meanwhile.
+Result<void> SqliteMailStore::restore_marks(MailId id) {
+  return update(
+      "INSERT INTO mail_seen SELECT mark, seen_utc FROM mail_mark WHERE mail = ? ON CONFLICT DO "
+      "NOTHING",
+      id.value);
+}
+
+// --- Operators ----------------------------------------------------------------------------------
+
+// A receiver that knows the number of a message does not deliver it twice, so a number is kept as
+// long as a receiver may have the message under it.
+Result<void> SqliteMailStore::change(OperatorVerb verb, MailId id, UtcSeconds now, bool under_way) {
+  open_.stale = true;
+  now_ = std::max(now_, now);
+  const auto is_damaged = [](const Result<void>& done) {
+    return !done && done.error().code == ErrorCode::bad_checksum;
+  };
+  Result<void> done;
+  for (const bool marks : {true, false}) {
+    const auto change = [&] { done = change_once(verb, id, now, under_way, marks); };
+    change();
+    if (needs_reserve(done)) change();
+    if (is_damaged(done) && mend_indexes()) change();
+    while (is_damaged(done) && std::exchange(left_out_now_, false)) change();
+    if (!is_damaged(done)) break;
+  }
+  return done;
+}
+
+/// `marks`: those of the message are changed with it.
+Result<void> SqliteMailStore::change_once(OperatorVerb verb, MailId id, UtcSeconds now,
+                                          bool under_way, bool marks) {
+  auto transaction = Transaction::begin(db_);
+  if (!transaction) return transaction.error();
+  Result<void> done;
+  switch (verb) {
+    case OperatorVerb::hold:
+      done = update(under_way ? "UPDATE mail SET state = 'held' WHERE id = ? AND state = 'active'"
+                              : "UPDATE mail SET state = 'held' WHERE id = ? AND state IN "
+                                "('incoming', 'deferred')",
+                    id.value);
+      break;
+    case OperatorVerb::release:
+      done =
+          under_way
+              ? update("UPDATE mail SET state = 'active' WHERE id = ? AND state = 'held'", id.value)
+              : update(
+                    "UPDATE mail SET state = 'deferred', next_try_utc = ? WHERE id = ? AND "
+                    "state = 'held'",
+                    now.value, id.value);
+      break;
+    case OperatorVerb::requeue:
+      done = requeue(id, now, under_way);
+      break;
+    case OperatorVerb::remove:
+      done = remove(id, under_way, marks);
+      break;
+  }
+  if (!done) return done;
+  if (db_.changes() == 0) return kNoSuchMessage;
+  if (verb == OperatorVerb::requeue) {
+    done = update(
+        "UPDATE mail_target SET state = 'deferred' WHERE mail = ? AND state IN ('failed', "
+        "'expired')",
+        id.value);
+    if (done && marks) done = restore_marks(id);
+    if (!done) return done;
+  }
+  return transaction->commit();
+}
+
+// A message that is under way may still reach its recipients.
+Result<void> SqliteMailStore::remove(MailId id, bool under_way, bool marks) {
+  bool there = false;
+  {
+    auto row = db_.prepare("SELECT 1 FROM mail WHERE id = ? AND (? OR state <> 'active')");
+    if (!row) return row.error();
+    const auto found = row->bind(id.value).bind(std::int64_t{under_way}).step();
+    if (!found) return found.error();
+    there = *found;
+  }
+  if (there && !under_way && marks) {
+    if (auto released = release_marks(id); !released) return released;
+  }
+  return there ? erase(id) : kNoSuchMessage;
+}
+
+// The message gets its whole lifetime again, and a new delay report, because its sender was told
+// that it was over. It loses its number before its receivers may have forgotten that number.
+Result<void> SqliteMailStore::requeue(MailId id, UtcSeconds now, bool under_way) {
+  const std::string states =
+      under_way ? "('active', 'held')" : "('deferred', 'failed', 'expired', 'held', 'corrupt')";
+  const std::string renumbered =
+      under_way ? "(message_id = 0)" : "(message_id = 0 OR state IN ('failed', 'corrupt'))";
+  const std::string number_ends = "(created_utc + " + std::to_string(kNumberLifeS) + ")";
+  auto too_old =
+      db_.prepare("SELECT 1 FROM mail WHERE id = ?1 AND state IN " + states + " AND NOT " +
+                  renumbered + " AND max(expiry_utc, " + number_ends + ") <= ?2");
+  if (!too_old) return too_old.error();
+  const auto found = too_old->bind(id.value).bind(now.value).step();
+  if (!found) return found.error();
+  if (*found) {
+    return Error{ErrorCode::refused,
+                 "accepted too long ago; a station may have it and no longer know it"};
+  }
+  const std::string sql =
+      "UPDATE mail SET attempts = 0, next_try_utc = ?1, expiry_utc = max(expiry_utc, iif(" +
+      renumbered + ", ?1 + lifetime_s, min(?1 + lifetime_s, " + number_ends +
+      "))), delay_utc = iif(delay_s > 0 AND state IN ('failed', 'expired', 'corrupt'), ?1 + "
+      "delay_s, delay_utc), message_id = iif(" +
+      renumbered + ", 0, message_id), block_octets = iif(" + renumbered +
+      ", 0, block_octets), finished_utc = 0, state = '" + (under_way ? "active" : "deferred") +
+      "' WHERE id = ?2 AND state IN " + states;
+  return update(sql.c_str(), now.value, id.value);
+}
+
+// If some rows cannot be read, the others are looked up one by one.
+Result<std::vector<MailItem>> SqliteMailStore::list(std::uint32_t items_max) {
+  const std::string in_order = std::string(kItemColumns) + "ORDER BY id DESC LIMIT ?";
+  if (auto items = list_items<MailItem>(db_, in_order, items_max, read_item)) return items;
+  const auto look_up = [this](const Statement& row) -> Result<MailItem> {
+    auto item = read_row({row.integer(0)});
+    if (!item) return item.error();
+    if (!*item) return Error{ErrorCode::bad_field, "row cannot be understood"};
+    return **std::move(item);
+  };
+  return list_items<MailItem>(
+      db_, "SELECT id FROM mail INDEXED BY mail_open ORDER BY id DESC LIMIT ?", items_max, look_up);
+}
+
+// A filter by station looks for it among the targets of each message.
+Result<std::vector<MailItem>> SqliteMailStore::list(const MailFilter& filter,
+                                                    std::uint32_t items_max) {
+  std::string where = "WHERE (?1 = '' OR state = ?1)";
+  if (!filter.finished && !filter.state) where += " AND " + is_waiting("state");
+  where += " AND (?2 = '' OR instr(lower(reverse_path), ?2) = 1)";
+  if (filter.station) {
+    where += " AND EXISTS (SELECT 1 FROM mail_target t WHERE t.mail = id AND station = ?3";
+    if (!filter.finished && !filter.state) where += " AND " + is_waiting("t.state");
+    where += ")";
+  }
+  auto rows = db_.prepare(kItemColumns + where + " AND ?3 = ?3 ORDER BY id DESC LIMIT ?4");
+  if (!rows) return rows.error();
+  rows->bind_text(filter.state ? gateways::to_string(*filter.state) : "");
+  rows->bind_text(filter.from.empty() ? "" : "<" + lower_case(filter.from) + ">");
+  rows->bind(filter.station ? std::int64_t{filter.station->value} : 0);
+  rows->bind(std::int64_t{items_max});
+  std::vector<MailItem> items;
+  while (true) {
+    const auto row = rows->step();
+    if (!row) return row.error();
+    if (!*row) break;
+    auto item = read_item(*rows);
+    if (!item) return item.error();
+    items.push_back(std::move(item).value());
+  }
+  for (MailItem& item : items) {
+    if (auto read = read_targets(item); !read) return read.error();
+  }
+  return items;
+}
+
+Result<std::vector<MailId>> SqliteMailStore::ids_of(Statement& rows) {
+  std::vector<MailId> ids;
+  while (true) {
+    const auto row = rows.step();
+    if (!row) return row.error();
+    if (!*row) return ids;
+    ids.push_back({rows.integer(0)});
+  }
+}
+
+Result<std::vector<MailId>> SqliteMailStore::trace(std::string_view word, std::uint32_t items_max) {
+  const std::string id = word.find('<') == 0 ? std::string(word) : "<" + std::string(word) + ">";
+  const std::string address = lower_case(id);
+  auto rows = db_.prepare(
+      "SELECT id FROM mail WHERE label IN (?1, ?2) OR instr(lower(reverse_path), ?3) = 1 OR EXISTS "
+      "(SELECT 1 FROM mail_target WHERE mail = id AND instr(lower(recipient), ?3) = 1) "
+      "ORDER BY id DESC LIMIT ?4");
+  if (!rows) return rows.error();
+  rows->bind_text(word).bind_text(id).bind_text(address).bind(std::int64_t{items_max});
+  return ids_of(*rows);
+}
+
+Result<MailCourse> SqliteMailStore::course(MailId id) {
+  MailCourse course{.first = id, .about = {}, .heard = {}, .came = {}};
+  auto row =
+      db_.prepare("SELECT first, about, node, message_id, came FROM mail_course WHERE mail = ?");
+  if (!row) return row.error();
+  const auto found = row->bind(id.value).step();
+  if (!found) return found.error();
+  if (!*found) return course;  // it is older than this table
+  course.first.value = row->integer(0);
+  course.about.value = row->integer(1);
+  course.heard = {{static_cast<std::uint32_t>(row->integer(2))},
+                  static_cast<std::uint32_t>(row->integer(3))};
+  course.came = row->text(4);
+  return course;
+}
+
+// Messages that were made of one have numbers behind each other, and a report has a later one.
+Result<std::vector<MailId>> SqliteMailStore::relatives(MailId id) {
+  const auto own = course(id);
+  if (!own) return own.error();
+  auto rows = db_.prepare(
+      "SELECT mail FROM mail_course c WHERE mail >= ?1 AND (first = ?1 OR (about > 0 AND (SELECT "
+      "first FROM mail_course WHERE mail = c.about) = ?1)) ORDER BY mail LIMIT ?2");
+  if (!rows) return rows.error();
+  rows->bind(own->first.value).bind(std::int64_t{kRelativesMax});
+  auto ids = ids_of(*rows);
+  if (ids && ids->empty()) ids->push_back(id);
+  return ids;
+}
+
+Result<std::map<NodeId, WaitingMail>> SqliteMailStore::waiting() {
+  const std::string sql =
+      "SELECT station, count(*), total(size), min(next_try_utc) FROM (SELECT DISTINCT t.station, "
+      "m.id, m.size, m.next_try_utc FROM mail m JOIN mail_target t ON t.mail = m.id WHERE "
+      "t.station > 0 AND " +
+      is_waiting("m.state") + " AND " + is_waiting("t.state") + ") GROUP BY station";
+  auto rows = db_.prepare(sql);
+  if (!rows) return rows.error();
+  std::map<NodeId, WaitingMail> waiting;
+  while (true) {
+    const auto row = rows->step();
+    if (!row) return row.error();
+    if (!*row) return waiting;
+    waiting[{static_cast<std::uint32_t>(rows->integer(0))}] = {
+        static_cast<std::uint64_t>(rows->integer(1)),
+        static_cast<std::uint64_t>(rows->integer(2)),
+        {rows->integer(3)}};
+  }
+}
+
+Result<std::optional<MailItem>> SqliteMailStore::find(MailId id) {
+  auto row = db_.prepare(std::string(kItemColumns) + "WHERE id = ?");
+  if (!row) return row.error();
+  const auto found = row->bind(id.value).step();
+  if (!found) return found.error();
+  if (!*found) return std::optional<MailItem>();
+  auto item = read_item(*row);
+  if (!item) return item.error();
+  if (auto read = read_targets(*item); !read) return read.error();
+  return std::optional<MailItem>(std::move(item).value());
+}
+
+Result<std::map<NodeId, bool>> SqliteMailStore::silences() {
+  auto rows = db_.prepare("SELECT station, silent FROM mail_emcon");
+  if (!rows) return rows.error();
+  std::map<NodeId, bool> silences;
+  while (true) {
+    const auto row = rows->step();
+    if (!row) return row.error();
+    if (!*row) return silences;
+    silences[{static_cast<std::uint32_t>(rows->integer(0))}] = rows->integer(1) != 0;
+  }
+}
+
+Result<void> SqliteMailStore::set_silence(NodeId node, bool silent) {
+  const auto set = [&] {
+    return update("INSERT OR REPLACE INTO mail_emcon VALUES (?, ?)", std::int64_t{node.value},
+                  std::int64_t{silent});
+  };
+  const auto done = set();
+  return needs_reserve(done) ? set() : done;
+}
+
+// --- Purge --------------------------------------------------------------------------------------
+
+Result<MailAnswer> SqliteMailStore::run(const PurgeMail& operation) {
+  S5066_ASSERT(operation.part != PurgeMail::Part::mails);
+  const bool marks = operation.part == PurgeMail::Part::marks;
+  if (marks && left_out_.contains("mail_seen")) return MailAnswer(Done{});
+  auto done = marks ? update("DELETE FROM mail_seen WHERE seen_utc < ?",
+                             operation.now.value - config_.duplicate_window_s)
+                    : update("DELETE FROM mail_received WHERE expiry_utc < ?",
+                             operation.now.value - kNumberLifeS - 86400);
+  if (!done) return done.error();
+  return MailAnswer(Done{});
+}
+
+/// Purges in commits of its own, so that a spool with many old messages is not locked for long, and
+/// an unreadable message does not repeat the whole purge.
+MailResult SqliteMailStore::purge_mails(StoreTicket ticket, UtcSeconds now) {
+  MailResult result{ticket, MailAnswer(Done{}), {}, {}};
+  now_ = std::max(now_, now);
+  look_at_indexes();
+  auto finished = finished_mails(now);
+  if (!finished && finished.error().code == ErrorCode::bad_checksum && mend_indexes()) {
+    finished = finished_mails(now);
+  }
+  if (!finished) {
+    result.answer = finished.error();
+    return result;
+  }
+  const bool more = finished->size() > kAtOnceMax;
+  if (more) finished->resize(kAtOnceMax);
+  const auto remove = [&](std::int64_t id) -> Result<void> {
+    const auto old = is_over({id}, now);
+    if (!old) return old.error();
+    return *old ? erase({id}) : Result<void>();
+  };
+  Removal removal = gateways::remove_each(db_, *finished, remove);
+  const bool damaged = std::any_of(
+      removal.kept.begin(), removal.kept.end(),
+      [](const Removal::Kept& one) { return one.error.code == ErrorCode::bad_checksum; });
+  const bool again = std::exchange(left_out_now_, false);
+  if ((damaged && (mend_indexes() || again)) || needs_reserve(removal.done)) {
+    removal = gateways::remove_each(db_, *finished, remove);
+  }
+  for (const Removal::Kept& one : removal.kept) {
+    const bool for_good = one.error.code == ErrorCode::bad_checksum;
+    const auto [at, first] = undeletable_.insert({MailId{one.id}, for_good});
+    at->second = at->second || for_good;
+    if (!first) continue;
+    result.troubles.push_back({{one.id}, "cannot be deleted: " + one.error.detail, false});
+  }
+  if (more) result.answer = MailAnswer(PurgedInPart{});
+  if (!removal.done) result.answer = removal.done.error();
+  return result;
+}
+
+/// For long enough, one more than go at once at most: by an index that holds all that is asked for;
+/// not again what is damaged.
+Result<std::vector<std::int64_t>> SqliteMailStore::finished_mails(UtcSeconds now) {
+  auto rows = db_.prepare(
+      "SELECT id FROM mail INDEXED BY mail_open WHERE state IN ('delivered', 'failed', "
+      "'expired')");
+  if (!rows) return rows.error();
+  std::vector<std::int64_t> finished;
+  while (finished.size() <= kAtOnceMax) {
+    const auto row = rows->step();
+    if (!row) return row.error();
+    if (!*row) break;
+    const std::int64_t id = rows->integer(0);
+    const auto at = undeletable_.find({id});
+    if (at != undeletable_.end() && at->second) continue;
+    const auto over = is_over({id}, now);
+    if (!over || *over) finished.push_back(id);
+  }
+  return finished;
+}
+
+/// An operator may have queued it again since it was found.
+Result<bool> SqliteMailStore::is_over(MailId id, UtcSeconds now) {
+  auto row = db_.prepare(
+      "SELECT state IN ('delivered', 'failed', 'expired') AND finished_utc < ? FROM mail WHERE id "
+      "= ?");
+  if (!row) return row.error();
+  const auto found = row->bind(now.value - config_.keep_finished_s).bind(id.value).step();
+  if (!found) return found.error();
+  return *found && row->integer(0) != 0;
+}
+
+/// A message, and all that is known of it alone.
+Result<void> SqliteMailStore::erase(MailId id) {
+  const auto remove = [&](const char* sql) { return update(sql, id.value); };
+  auto done = remove("DELETE FROM mail_target WHERE mail = ?");
+  if (done) done = remove("DELETE FROM mail_content WHERE id = ?");
+  if (done) {
+    done = unless_damaged("mail_submitted",
+                          [&] { return remove("DELETE FROM mail_submitted WHERE mail = ?"); });
+  }
+  if (done) {
+    done =
+        unless_damaged("mail_mark", [&] { return remove("DELETE FROM mail_mark WHERE mail = ?"); });
+  }
+  if (done) {
+    done = unless_damaged("mail_course",
+                          [&] { return remove("DELETE FROM mail_course WHERE mail = ?"); });
+  }
+  return done ? remove("DELETE FROM mail WHERE id = ?") : done;
+}
+
+// --- Indexes ------------------------------------------------------------------------------------
+
+Result<std::vector<MailResult>> SqliteMailStore::run_mended(
+    const std::vector<MailRequest>& requests) {
+  auto results = run_all(requests);
+  const bool damaged = !results && results.error().code == ErrorCode::bad_checksum;
+  if (damaged && mend_indexes()) return run_all(requests);
+  return results;
+}
+
+/// Whether one was mended.
+bool SqliteMailStore::mend_indexes() {
+  const auto known = indexes();
+  if (!known) return false;
+  std::map<std::string, std::set<std::string>> damaged;  // by table
+  bool mended = false;
+  for (const Index& index : *known) {
+    const auto [again, first] = mend_again_.try_emplace(index.name, now_);
+    if (!first && now_ < again->second) continue;
+    const auto [of_table, unknown] = damaged.try_emplace(index.table);
+    if (unknown) of_table->second = damaged_indexes(*known, index.table);
+    const bool is_damaged = of_table->second.contains(index.name);
+    again->second.value = now_.value + kLookAgainS;
+    if (!is_damaged || !make_anew(index)) continue;
+    again->second.value = now_.value + kMendAgainS;
+    mended_.push_back(index.name);
+    mended = true;
+  }
+  if (mended) strays_.clear();
+  return mended;
+}
+
+// A message that an index misses would wait for ever, and SQLite reports no error for it.
+void SqliteMailStore::look_at_indexes() {
+  if (now_ < look_again_) return;
+  look_again_.value = now_.value + kLookS;
+  static_cast<void>(mend_indexes());
+}
+
+Result<std::vector<SqliteMailStore::Index>> SqliteMailStore::indexes() {
+  auto rows = db_.prepare(
+      "SELECT name, tbl_name, sql FROM sqlite_schema WHERE type = 'index' AND tbl_name GLOB "
+      "'mail*' AND sql IS NOT NULL");
+  if (!rows) return rows.error();
+  std::vector<Index> found;
+  while (true) {
+    const auto row = rows->step();
+    if (!row) return row.error();
+    if (!*row) return found;
+    found.push_back({rows->text(0), rows->text(1), rows->text(2)});
+  }
+}
+
+// An index may be read without an error and hold something else than its table. SQLite compares
+// them, but does not always say which one the damage is in; then it is in any, or in none, where it
+// is still there when all have been made anew.
+std::set<std::string> SqliteMailStore::damaged_indexes(const std::vector<Index>& known,
+                                                       const std::string& table) {
+  std::set<std::string> all;
+  std::set<std::string> unread;
+  for (const Index& index : known) {
+    if (index.table != table) continue;
+    all.insert(index.name);
+    if (!is_read(index)) unread.insert(index.name);
+  }
+  if (!unread.empty()) return unread;
+  if (!is_sound(table)) return {};  // it may be the index that knows better
+  std::set<std::string> named;
+  bool good = false;
+  {
+    auto rows = db_.prepare("PRAGMA integrity_check(" + table + ")");
+    if (!rows) return {};
+    while (true) {
+      const auto row = rows->step();
+      if (!row && row.error().code != ErrorCode::bad_checksum) return {};
+      if (!row || !*row) break;
+      const std::string found = rows->text(0);
+      good = found == "ok";
+      for (const std::string& name : all) {
+        if (found.find(name) != std::string::npos) named.insert(name);
+      }
+    }
+  }
+  if (good || !named.empty()) return named;
+  return unexplained_.insert(table).second ? all : named;
+}
+
+/// Reads all of it, and what it is of where the index alone does not say what is in it.
+bool SqliteMailStore::is_read(const Index& index) {
+  const auto where = index.sql.find(" WHERE ");
+  auto all = db_.prepare("SELECT sum(1) FROM " + index.table + " INDEXED BY " + index.name +
+                         (where == std::string::npos ? "" : index.sql.substr(where)));
+  if (!all) return true;
+  const auto row = all->step();
+  return row || row.error().code != ErrorCode::bad_checksum;
+}
+
+/// Whether all rows can be read, and say where they are to be found. Those of a table without row
+/// numbers SQLite would read by an index that is smaller.
+bool SqliteMailStore::is_sound(const std::string& table) {
+  const bool mails = table == "mail";
+  auto bad = db_.prepare(
+      mails ? "SELECT count(*) FROM mail NOT INDEXED WHERE road NOT IN ('air', 'smtp') OR state "
+              "NOT IN ('incoming', 'active', 'deferred', 'held', 'delivered', 'failed', "
+              "'expired', 'corrupt') OR typeof(priority) <> 'integer' OR typeof(next_try_utc) <> "
+              "'integer'"
+            : "SELECT sum(1) * 0 FROM " + table + " NOT INDEXED" +
+                  (table == "mail_seen" ? " WHERE mark >= x''" : ""));
+  if (!bad) return false;
+  const auto row = bad->step();
+  return row && *row && bad->integer(0) == 0;
+}
+
+// REINDEX and DROP INDEX read the pages of the index to free them, so that they fail with it, or
+// free what a damaged page takes for its own. So it is only forgotten; its pages are used no more.
+Result<void> SqliteMailStore::make_anew(const Index& index) {
+  const auto anew = [&]() -> Result<void> {
+    auto transaction = Transaction::begin(db_);
+    if (!transaction) return transaction.error();
+    auto done = db_.execute("PRAGMA writable_schema = ON");
+    if (done)
+      done = update("DELETE FROM sqlite_schema WHERE type = 'index' AND name = ?", index.name);
+    if (done) done = db_.execute("PRAGMA writable_schema = RESET");
+    if (done) done = db_.execute(index.sql.c_str());
+    return done ? transaction->commit() : done;
+  };
+  auto done = anew();
+  // After a rollback the schema has to be read again.
+  auto reset = db_.execute("PRAGMA writable_schema = RESET");
+  return done ? reset : done;
 }
 
 }  // namespace s5066::acp142

@@ -65,7 +65,7 @@ class SqliteMailStore {
   Result<std::map<NodeId, WaitingMail>> waiting();
   Result<std::optional<MailItem>> find(MailId id);
   Result<std::vector<StationRow>> stations();
-  /// Who is silent, or no longer, as has been said here; node 0 is this station.
+  /// Returns the stations that an operator has silenced (true) or released; node 0 is this station.
   Result<std::map<NodeId, bool>> silences();
   Result<void> set_silence(NodeId node, bool silent);
 
@@ -218,10 +218,10 @@ class SqliteMailStore {
   std::map<MailId, UtcSeconds> untold_;  // and not to be tried before
   std::set<MailId> stranded_;            // active since before the start
   std::set<MailId> resumed_;             // of these, in the last transaction
-  // What an index says to be there of a road, or to be told of, and is not.
+  // Entries that an index lists for a transport, or for a delay report, and that no row confirms.
   std::set<std::pair<std::optional<Road>, MailId>> strays_;
   std::set<MailId> unwritable_;
-  // Of what became of these nothing could be kept, because of the database; it is asked for again.
+  // Messages whose outcome the database could not keep; it is asked for again.
   std::map<MailId, std::optional<Road>> unsaved_;
   std::set<MailId> keep_content_;                 // its deletion has failed
   std::set<std::string> left_out_;                // tables that it has to do without

@@ -15,12 +15,11 @@ inline constexpr const char* kItemColumns =
 
 inline constexpr const char* kOpenStates = "('incoming', 'active', 'deferred', 'held')";
 
-// So long after it was accepted a message may be sent under the number that it was given first, and
-// a day longer its receivers know that number: who asks for it again does not deliver it twice.
+// Time after its acceptance in which a message may be sent under its first number. Its receivers
+// know that number for a day longer, so that a repeat is not delivered twice.
 inline constexpr std::int64_t kNumberLifeS = 30 * 86400;
 
-// Of the octets that a message is sent as: another number with each change of what is made of the
-// same row.
+// Number of the form in which a message is sent; it changes when the same row gives other octets.
 inline constexpr std::int64_t kSubmittedForm = 1;
 inline constexpr std::int64_t kSubmittedFormExplicit = 2;  // the same with explicit tags
 

@@ -24,7 +24,7 @@ class BurstChoice {
   /// ListedBurst keeps. A wrong reading has shown its low quality by then.
   static constexpr std::chrono::seconds kOpenMax{300};
 
-  /// With a single receiver there is nothing to compare, so each burst is chosen at once.
+  /// A single receiver has nothing to compare with, so each burst is chosen at once.
   BurstChoice(std::size_t receivers, BurstListing& listing,
               std::chrono::seconds open_max = kOpenMax);
 
