@@ -234,7 +234,7 @@ Result<MailId> SqliteMailStore::insert(const NewMail& mail, UtcSeconds now, bool
       "expiry_utc, next_try_utc, delay_utc, lifetime_s, delay_s) VALUES (?, 'incoming', ?, ?, ?, "
       "?, "
       "?, ?, ?, ?, ?, ?, ?)",
-      to_string(mail.road), std::int64_t{mail.priority}, to_string(mail.from), mail.label,
+      to_string(mail.transport), std::int64_t{mail.priority}, to_string(mail.from), mail.label,
       static_cast<std::int64_t>(mail.content->size()), gateways::sha256_of(*mail.content),
       now.value, mail.expiry.value, due, mail.delay.value, mail.expiry.value - now.value, delay_s);
   if (!row) return row.error();
@@ -272,7 +272,7 @@ Result<void> SqliteMailStore::note_course(MailId id, MailId first, const NewMail
 // --- Take ----------------------------------------------------------------------------------------
 
 Result<MailAnswer> SqliteMailStore::run(const TakeDue& operation) {
-  if (auto sound = need_sound_spool(operation.road); !sound) return sound.error();
+  if (auto sound = need_sound_spool(operation.transport); !sound) return sound.error();
   if (auto done = resume_stranded(operation.now); !done) return done.error();
   TakenMail taken;
   Search search;
@@ -298,7 +298,8 @@ Result<bool> SqliteMailStore::take_one(const TakeDue& operation, Search& search,
   if (*item) {
     const SpoolState state = (*item)->state;
     const bool waits = state == SpoolState::incoming || state == SpoolState::deferred;
-    if (!waits || (*item)->road != operation.road) return stray(operation.road, id, operation.now);
+    if (!waits || (*item)->transport != operation.transport)
+      return stray(operation.transport, id, operation.now);
     std::uint64_t octets = (*item)->size;
     for (const MailItem& other : items) octets += other.size;
     if (!items.empty() && octets > operation.octets_max) return false;
@@ -311,7 +312,7 @@ Result<bool> SqliteMailStore::take_one(const TakeDue& operation, Search& search,
     if (auto parked = park(id, reason); !parked) {
       return meet(Met::During::take, id, parked.error(), operation.now);
     }
-    if (db_.changes() == 0) return stray(operation.road, id, operation.now);
+    if (db_.changes() == 0) return stray(operation.transport, id, operation.now);
     parked_.push_back({id, reason, true});
     return true;
   }
@@ -355,7 +356,7 @@ Result<std::optional<MailId>> SqliteMailStore::next_due(const TakeDue& operation
           "next_try_utc BETWEEN ?4 AND ?5 AND (next_try_utc > ?4 OR id >= ?6) ORDER BY "
           "next_try_utc, id");
       if (!rows) return rows.error();
-      rows->bind_text(to_string(operation.road)).bind_text(kStates[search.state]);
+      rows->bind_text(to_string(operation.transport)).bind_text(kStates[search.state]);
       rows->bind(search.priority).bind(search.next_try).bind(operation.now.value).bind(search.id);
       while (true) {
         const auto row = rows->step();
@@ -364,7 +365,7 @@ Result<std::optional<MailId>> SqliteMailStore::next_due(const TakeDue& operation
         const MailId id{rows->integer(0)};
         search.id = id.value;
         search.next_try = rows->integer(1);
-        if (is_passed_over(id, operation.now) || is_stray(operation.road, id)) continue;
+        if (is_passed_over(id, operation.now) || is_stray(operation.transport, id)) continue;
         if (!search.room) return std::optional<MailId>(id);
         auto stations = open_stations(id);
         if (!stations) return meet(Met::During::take, id, stations.error(), operation.now);
@@ -388,14 +389,14 @@ Result<std::optional<MailId>> SqliteMailStore::next_late(const TakeDue& operatio
       "SELECT id FROM mail WHERE road = ? AND state IN ('deferred', 'incoming') AND expiry_utc "
       "<= ? ORDER BY expiry_utc");
   if (!rows) return rows.error();
-  rows->bind_text(to_string(operation.road)).bind(operation.now.value);
+  rows->bind_text(to_string(operation.transport)).bind(operation.now.value);
   while (true) {
     const auto row = rows->step();
     if (!row) return row.error();
     if (!*row) return std::optional<MailId>();
     const MailId id{rows->integer(0)};
     if (is_passed_over(id, operation.now)) continue;
-    if (!is_stray(operation.road, id)) return std::optional<MailId>(id);
+    if (!is_stray(operation.transport, id)) return std::optional<MailId>(id);
   }
 }
 
@@ -405,14 +406,14 @@ Result<std::optional<MailId>> SqliteMailStore::next_expired(const TakeDue& opera
       "SELECT id FROM mail INDEXED BY mail_due WHERE road = ? AND state IN ('deferred', "
       "'incoming')");
   if (!rows) return rows.error();
-  rows->bind_text(to_string(operation.road));
+  rows->bind_text(to_string(operation.transport));
   while (true) {
     const auto row = rows->step();
     if (!row) return row.error();
     if (!*row) return std::optional<MailId>();
     const MailId id{rows->integer(0)};
     if (is_passed_over(id, operation.now)) continue;
-    if (is_stray(operation.road, id)) continue;
+    if (is_stray(operation.transport, id)) continue;
     auto late = db_.prepare("SELECT 1 FROM mail WHERE id = ? AND expiry_utc <= ?");
     if (!late) return late.error();
     const auto found = late->bind(id.value).bind(operation.now.value).step();
@@ -526,7 +527,7 @@ Result<void> SqliteMailStore::finish(MailId id, UtcSeconds now) {
     size = static_cast<std::uint64_t>(row->integer(0));
     const auto before = parse_spool_state(row->text(1));
     counted = before && is_open(*before);
-    by_air = row->text(2) == to_string(Road::air);
+    by_air = row->text(2) == to_string(Transport::air);
   }
   const auto state = failed    ? SpoolState::failed
                      : expired ? SpoolState::expired
@@ -741,12 +742,12 @@ Result<void> SqliteMailStore::move_times(std::chrono::seconds step, UtcSeconds n
 // Message by message: what the disk cannot read keeps its times, and the others go on.
 Result<void> SqliteMailStore::move_times_of_mails(std::chrono::seconds step, UtcSeconds now) {
   std::vector<MailId> waiting;
-  for (const Road road : {Road::air, Road::smtp}) {
+  for (const Transport transport : {Transport::air, Transport::smtp}) {
     auto rows = db_.prepare(
         "SELECT id FROM mail INDEXED BY mail_due WHERE road = ? AND state IN ('incoming', "
         "'active', 'deferred', 'held')");
     if (!rows) return rows.error();
-    rows->bind_text(to_string(road));
+    rows->bind_text(to_string(transport));
     while (true) {
       const auto row = rows->step();
       if (!row) return row.error();
@@ -1015,20 +1016,21 @@ Error SqliteMailStore::meet(Met::During during, MailId id, const Error& error, U
   return error;
 }
 
-/// The same where an index has what its table has not; `road`: of what is taken there, or told of.
-Error SqliteMailStore::stray(std::optional<Road> road, MailId id, UtcSeconds now) {
+/// The same where an index has what its table has not; `transport`: of what is taken there, or told
+/// of.
+Error SqliteMailStore::stray(std::optional<Transport> transport, MailId id, UtcSeconds now) {
   const Error error{ErrorCode::bad_checksum, "spool: an index does not fit its table"};
-  met_ = Met{Met::During::stray, id, error, now, road};
+  met_ = Met{Met::During::stray, id, error, now, transport};
   return error;
 }
 
 /// True if the index lists the message for this transport but its row says otherwise.
-bool SqliteMailStore::is_stray(Road road, MailId id) {
-  if (!strays_.contains({road, id})) return false;
+bool SqliteMailStore::is_stray(Transport transport, MailId id) {
+  if (!strays_.contains({transport, id})) return false;
   auto row = db_.prepare(
       "SELECT 1 FROM mail WHERE id = ? AND road = ? AND state IN ('incoming', 'deferred')");
   if (!row) return false;
-  const auto waits = row->bind(id.value).bind_text(to_string(road)).step();
+  const auto waits = row->bind(id.value).bind_text(to_string(transport)).step();
   return waits && !*waits;
 }
 
@@ -1052,7 +1054,7 @@ bool SqliteMailStore::pass_over(const Met& met) {
   }
   const bool damaged = met.error.code == ErrorCode::bad_checksum;
   if (met.during == During::stray) {
-    if (!strays_.insert({met.road, met.id}).second) return false;
+    if (!strays_.insert({met.transport, met.id}).second) return false;
     troubles_.push_back({met.id, met.error.detail, false});
     return true;
   }
@@ -1095,7 +1097,7 @@ bool SqliteMailStore::blame(const Met& met) {
   if (is_readable(met.id)) {
     if (met.during == Met::During::told) return false;
     const auto item = read_row(met.id);
-    unsaved_[met.id] = item && *item ? std::optional((*item)->road) : std::nullopt;
+    unsaved_[met.id] = item && *item ? std::optional((*item)->transport) : std::nullopt;
     return false;
   }
   if (!damaged) return false;  // the disk may be well again
@@ -1117,10 +1119,10 @@ bool SqliteMailStore::is_readable(MailId id) {
   return intact && *intact;
 }
 
-/// Whether something can be begun: what becomes of it has to be kept. `road`: on that one.
-Result<void> SqliteMailStore::need_sound_spool(std::optional<Road> road) const {
+/// Whether something can be begun: what becomes of it has to be kept. `transport`: on that one.
+Result<void> SqliteMailStore::need_sound_spool(std::optional<Transport> transport) const {
   for (const auto& [id, other] : unsaved_) {
-    if (road && other && *other != *road) continue;
+    if (transport && other && *other != *transport) continue;
     return Error{ErrorCode::io, "what became of message " + std::to_string(id.value) +
                                     " cannot be written, though it can be read"};
   }

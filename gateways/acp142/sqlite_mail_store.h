@@ -90,7 +90,7 @@ class SqliteMailStore {
     MailId id;
     Error error;
     UtcSeconds now;
-    std::optional<Road> road{};
+    std::optional<Transport> transport{};
   };
   struct Unread {
     std::uint32_t failures = 0;  // in a row
@@ -129,14 +129,14 @@ class SqliteMailStore {
   Result<MailAnswer> run_whole(const MailOperation& operation);
   Error meet(Met::During during, MailId id, const Error& error, UtcSeconds now);
   bool is_passed_over(MailId id, UtcSeconds now) const;
-  Error stray(std::optional<Road> road, MailId id, UtcSeconds now);
-  bool is_stray(Road road, MailId id);
+  Error stray(std::optional<Transport> transport, MailId id, UtcSeconds now);
+  bool is_stray(Transport transport, MailId id);
   Result<bool> is_late(MailId id, UtcSeconds now);
   static Met::During written_during(const MailOperation& operation);
   bool pass_over(const Met& met);
   bool blame(const Met& met);
   bool is_readable(MailId id);
-  Result<void> need_sound_spool(std::optional<Road> road) const;
+  Result<void> need_sound_spool(std::optional<Transport> transport) const;
   bool park_apart(MailId id, const std::string& reason);
   Result<bool> is_open_for(MailId id, NodeId station);
   Result<void> note_active();
@@ -219,10 +219,10 @@ class SqliteMailStore {
   std::set<MailId> stranded_;            // active since before the start
   std::set<MailId> resumed_;             // of these, in the last transaction
   // Entries that an index lists for a transport, or for a delay report, and that no row confirms.
-  std::set<std::pair<std::optional<Road>, MailId>> strays_;
+  std::set<std::pair<std::optional<Transport>, MailId>> strays_;
   std::set<MailId> unwritable_;
   // Messages whose outcome the database could not keep; it is asked for again.
-  std::map<MailId, std::optional<Road>> unsaved_;
+  std::map<MailId, std::optional<Transport>> unsaved_;
   std::set<MailId> keep_content_;                 // its deletion has failed
   std::set<std::string> left_out_;                // tables that it has to do without
   bool left_out_now_ = false;                     // one more, so that it will do the next time

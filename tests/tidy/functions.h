@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions and classes of a source as text: how long each function is, how many branches it has,
 // and in which sources the members of a class are defined.
 #pragma once

@@ -180,7 +180,7 @@ MailCore::Next MailCore::after(Instant now, ReceivedKept& then, const Answer& an
 }
 
 MailCore::Next MailCore::after(Instant now, Taken& then, const Answer& answer) {
-  (then.late ? taking_late_ : taking_)[static_cast<std::size_t>(then.road)] = false;
+  (then.late ? taking_late_ : taking_)[static_cast<std::size_t>(then.transport)] = false;
   if (!answer.ok()) {
     poll_at_ = now + config_.store_retry;
     return Next::done;
@@ -194,7 +194,7 @@ MailCore::Next MailCore::after(Instant now, Taken& then, const Answer& answer) {
   poll_at_ = now + config_.spool_poll;
   if (!some) return Next::done;
   make_room(now);
-  then.late ? take_late(now, then.road) : take_more(now, then.road);
+  then.late ? take_late(now, then.transport) : take_more(now, then.transport);
   return Next::done;
 }
 
@@ -347,7 +347,7 @@ std::vector<MailNews> MailCore::parts_of(const std::vector<NewMail>& mails) {
 
 MailId MailCore::under_way_as(std::uint32_t message_id) const {
   for (const auto& [id, active] : active_) {
-    if (active.item.road == Road::air && active.item.message_id == message_id) return id;
+    if (active.item.transport == Transport::air && active.item.message_id == message_id) return id;
   }
   return {};
 }
@@ -406,38 +406,41 @@ void MailCore::on_answering(Instant now, NodeId node) {
 }
 
 void MailCore::on_spool_changed(Instant now) {
-  for (const Road road : {Road::air, Road::smtp}) {
-    take_late(now, road);
-    take_more(now, road);
+  for (const Transport transport : {Transport::air, Transport::smtp}) {
+    take_late(now, transport);
+    take_more(now, transport);
   }
 }
 
 // While we are silent the spool is asked for what is too late only now and then: it looks at all
 // that waits.
 void MailCore::on_new_mail(Instant now) {
-  if (!silent_) take_more(now, Road::air);
-  take_more(now, Road::smtp);
+  if (!silent_) take_more(now, Transport::air);
+  take_more(now, Transport::smtp);
 }
 
 // Messages that are too late end and are reported whatever else is under way.
-void MailCore::take_late(Instant now, Road road) {
-  bool& taking = taking_late_[static_cast<std::size_t>(road)];
+void MailCore::take_late(Instant now, Transport transport) {
+  bool& taking = taking_late_[static_cast<std::size_t>(transport)];
   if (!started_ || taking) return;
   taking = true;
-  ask(TakeDue{.road = road, .now = utc(now), .items_max = config_.late_max, .expired_only = true},
-      Taken{.road = road, .late = true, .stepped = stepped_});
+  ask(TakeDue{.transport = transport,
+              .now = utc(now),
+              .items_max = config_.late_max,
+              .expired_only = true},
+      Taken{.transport = transport, .late = true, .stepped = stepped_});
 }
 
-void MailCore::take_more(Instant now, Road road) {
-  bool& taking = taking_[static_cast<std::size_t>(road)];
-  if (!started_ || taking || (silent_ && road == Road::air)) return;
-  DeliveryRoom there = room(road);
+void MailCore::take_more(Instant now, Transport transport) {
+  bool& taking = taking_[static_cast<std::size_t>(transport)];
+  if (!started_ || taking || (silent_ && transport == Transport::air)) return;
+  DeliveryRoom there = room(transport);
   if (!there.admits_some()) return;
   taking = true;
-  TakeDue due{.road = road, .now = utc(now), .items_max = config_.taken_max};
+  TakeDue due{.transport = transport, .now = utc(now), .items_max = config_.taken_max};
   due.octets_max = kTakenOctetsMax;
   due.room = std::move(there);
-  ask(std::move(due), Taken{.road = road, .stepped = stepped_});
+  ask(std::move(due), Taken{.transport = transport, .stepped = stepped_});
 }
 
 std::vector<NodeId> MailCore::open_stations(const MailItem& item) {
@@ -456,8 +459,8 @@ bool MailCore::gives_way(const Active& active) {
                      });
 }
 
-DeliveryRoom MailCore::room(Road road) const {
-  const bool air = road == Road::air;
+DeliveryRoom MailCore::room(Transport transport) const {
+  const bool air = transport == Transport::air;
   DeliveryRoom room(air ? config_.air : config_.smtp,
                     air ? config_.silent : DeliveryRoom::Limits{});
   room.set_silent(silent_stations_);
@@ -467,7 +470,7 @@ DeliveryRoom MailCore::room(Road road) const {
   }
   room.set_unanswering(std::move(unanswering));
   for (const auto& [id, active] : active_) {
-    if (active.item.road != road || active.suspended) continue;
+    if (active.item.transport != transport || active.suspended) continue;
     const MailItem& item = active.item;
     room.add({item.priority, item.size, open_stations(item)}, gives_way(active));
   }
@@ -477,10 +480,10 @@ DeliveryRoom MailCore::room(Road road) const {
 // The least urgent goes first, of those the one that has waited longest.
 void MailCore::make_room(Instant now) {
   while (true) {
-    const DeliveryRoom there = room(Road::air);
+    const DeliveryRoom there = room(Transport::air);
     Active* least = nullptr;
     for (auto& [id, active] : active_) {
-      if (active.item.road != Road::air || active.suspended || active.withdrawn) continue;
+      if (active.item.transport != Transport::air || active.suspended || active.withdrawn) continue;
       if (!gives_way(active)) continue;
       if (!there.is_over(there.is_for_silent(open_stations(active.item)))) continue;
       if (least == nullptr || active.item.priority > least->item.priority) least = &active;
@@ -667,7 +670,7 @@ void MailCore::begin(Instant now, MailItem item) {
   active = Active{};
   active.item = std::move(item);
   active.begun = now;
-  if (active.item.road == Road::air) {
+  if (active.item.transport == Transport::air) {
     begin_air(now, active);
   } else {
     begin_smtp(active);
@@ -986,7 +989,7 @@ void MailCore::news(Kind kind, MailId id, NodeId station, std::string address, s
 void MailCore::tell(MailNews one) {
   stats_.reports += one.kind == Kind::reported ? 1 : 0;
   const auto active = active_.find(one.mail);
-  if (active != active_.end() && active->second.item.road == Road::air) {
+  if (active != active_.end() && active->second.item.transport == Transport::air) {
     one.name = {config_.node, active->second.item.message_id};
   }
   actions_.emplace_back(std::move(one));

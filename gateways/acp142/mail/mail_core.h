@@ -174,7 +174,7 @@ class MailCore {
     std::vector<MailNews> parts;  // in the order of AcceptMail
   };
   struct Taken {
-    Road road = Road::air;
+    Transport transport = Transport::air;
     bool late = false;               // asked for what is too late
     std::chrono::seconds stepped{};  // by how much the clock had been set when this was asked
   };
@@ -235,9 +235,9 @@ class MailCore {
   static std::vector<MailNews> parts_of(const std::vector<NewMail>& mails);
   void expect_delays(Instant now, const std::vector<NewMail>& mails);
   void on_new_mail(Instant now);
-  void take_more(Instant now, Road road);
-  void take_late(Instant now, Road road);
-  DeliveryRoom room(Road road) const;
+  void take_more(Instant now, Transport transport);
+  void take_late(Instant now, Transport transport);
+  DeliveryRoom room(Transport transport) const;
   static std::vector<NodeId> open_stations(const MailItem& item);
   static bool gives_way(const Active& active);
   void make_room(Instant now);

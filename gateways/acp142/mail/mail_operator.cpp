@@ -132,7 +132,7 @@ std::string MailOperator::waits_for(const MailItem& mail) const {
   if (mail.state == SpoolState::held) return "waits for the operator, who holds it";
   if (mail.state == SpoolState::corrupt) return "waits for the operator: it cannot be read";
   if (gateways::is_final(mail.state)) return {};
-  const bool air = mail.road == Road::air;
+  const bool air = mail.transport == Transport::air;
   if (air && links_.emcon.own().silent()) return "waits for the end of EMCON";
   std::string stations;
   bool silent = air;
@@ -188,9 +188,10 @@ std::string MailOperator::queue(std::istringstream& words) {
     }
     const std::string waits = waits_for(item);
     const std::string unheard = printable(unheard_groups(links_.mail.waits_for(item.id)));
-    text << item.id.value << "\t" << gateways::to_string(item.state) << "\t" << to_string(item.road)
-         << "\t" << unsigned{item.priority} << "\t" << item.size << "\t" << item.attempts << "\t<"
-         << printable(item.from.address) << ">\t" << printable(item.label) << "\t" << waits
+    text << item.id.value << "\t" << gateways::to_string(item.state) << "\t"
+         << to_string(item.transport) << "\t" << unsigned{item.priority} << "\t" << item.size
+         << "\t" << item.attempts << "\t<" << printable(item.from.address) << ">\t"
+         << printable(item.label) << "\t" << waits
          << (waits.empty() || item.reason.empty() ? "" : "; last: ") << printable(item.reason)
          << (unheard.empty() ? "" : "; ") << unheard << "\n";
   }
@@ -211,9 +212,10 @@ std::string MailOperator::show(MailId id) {
   if (!item->has_value()) return "error: no such message\n";
   const MailItem& mail = **item;
   std::ostringstream text;
-  text << "mail " << mail.id.value << "\nstate " << gateways::to_string(mail.state) << "\nroad "
-       << to_string(mail.road) << "\npriority " << unsigned{mail.priority} << "\noctets "
-       << mail.size << "\nattempts " << mail.attempts << "\naccepted " << mail_date(mail.created);
+  text << "mail " << mail.id.value << "\nstate " << gateways::to_string(mail.state)
+       << "\ntransport " << to_string(mail.transport) << "\npriority " << unsigned{mail.priority}
+       << "\noctets " << mail.size << "\nattempts " << mail.attempts << "\naccepted "
+       << mail_date(mail.created);
   const auto course = links_.store.course(id);
   if (course && !course->came.empty()) text << " by SMTP from " << printable(course->came);
   if (course && course->heard.message_id != 0) {

@@ -30,7 +30,8 @@ std::vector<NewMail> MailReporter::report(Instant now, const MailItem& item,
   auto mails = router_.route(now, *report, {}, item.priority, MailRouter::Unrouted::to_mail_server);
   for (NewMail& one : mails) {
     one.about = item.id;
-    if (one.road == Road::smtp) one.expiry.value = utc_.utc(now).value + kMailServerLifetimeS;
+    if (one.transport == Transport::smtp)
+      one.expiry.value = utc_.utc(now).value + kMailServerLifetimeS;
   }
   told.push_back({MailNews::Kind::reported, item.id, {}, item.from.address, {}, 0});
   return mails;

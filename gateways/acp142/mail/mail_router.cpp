@@ -49,7 +49,7 @@ std::vector<NewMail> MailRouter::route(Instant now, Mail mail,
   air.from = std::move(mail.envelope.from);
   air.content = std::make_shared<const Bytes>(std::move(mail.content));
   NewMail own = air;
-  own.road = Road::smtp;
+  own.transport = Transport::smtp;
   for (std::size_t i = 0; i < mail.envelope.recipients.size(); ++i) {
     const Path& recipient = mail.envelope.recipients[i];
     const Route* route = table_.find(recipient.address);

@@ -3,8 +3,8 @@
 
 namespace s5066::acp142 {
 
-std::string_view to_string(Road road) {
-  return road == Road::air ? "air" : "smtp";
+std::string_view to_string(Transport transport) {
+  return transport == Transport::air ? "air" : "smtp";
 }
 
 }  // namespace s5066::acp142

@@ -31,21 +31,21 @@ struct MailId {
 
 inline constexpr std::size_t kLabelOctetsMax = 200;  // of a Message-ID that is kept
 
-enum class Road : std::uint8_t {
+enum class Transport : std::uint8_t {
   air,   // to stations
   smtp,  // to the mail server of this station
 };
-std::string_view to_string(Road road);
+std::string_view to_string(Transport transport);
 
 /// A recipient of a new message.
 struct NewTarget {
   Path recipient;
-  NodeId station;    // 0 on the road to the mail server
+  NodeId station;    // 0: to the mail server
   std::string mark;  // by which a repeat is known; empty where repeats are wanted
 };
 
 struct NewMail {
-  Road road = Road::air;
+  Transport transport = Transport::air;
   std::uint8_t priority = 6;  // as P_MUL counts it
   UtcSeconds expiry;
   UtcSeconds delay;  // when to tell the sender that it is late; 0: never
@@ -72,7 +72,7 @@ inline bool is_open(const MailTarget& target) {
 
 struct MailItem {
   MailId id;
-  Road road = Road::air;
+  Transport transport = Transport::air;
   SpoolState state = SpoolState::incoming;
   std::uint8_t priority = 0;
   Path from;
@@ -149,7 +149,7 @@ struct AcceptMail {
 /// The most urgent that are due and that `room` admits, with content; they become active. Answer:
 /// TakenMail.
 struct TakeDue {
-  Road road = Road::air;
+  Transport transport = Transport::air;
   UtcSeconds now;
   std::uint32_t items_max = 1;
   bool expired_only = false;  // of these only what is too late by now

@@ -92,15 +92,15 @@ int run(int argc, char** argv) {
   constexpr std::size_t kTaken = 1000;
   for (std::size_t i = 0; i < kTaken; ++i) {
     std::vector<MailRequest> one(1);
-    one[0].operation.emplace<TakeDue>(TakeDue{Road::air, kNow, 1});
+    one[0].operation.emplace<TakeDue>(TakeDue{Transport::air, kNow, 1});
     static_cast<void>(store->execute(one));
   }
   const double take_ms = (now_s() - begin) * 1000 / kTaken;
   const double look_begin = now_s();
   for (std::size_t i = 0; i < kTaken; ++i) {
     std::vector<MailRequest> both(2);
-    both[0].operation.emplace<TakeDue>(TakeDue{Road::air, kNow, 1, true});
-    both[1].operation.emplace<TakeDue>(TakeDue{Road::smtp, kNow, 1});
+    both[0].operation.emplace<TakeDue>(TakeDue{Transport::air, kNow, 1, true});
+    both[1].operation.emplace<TakeDue>(TakeDue{Transport::smtp, kNow, 1});
     static_cast<void>(store->execute(both));
   }
   const double look_ms = (now_s() - look_begin) * 1000 / kTaken;

@@ -74,7 +74,7 @@ class DamagedSpool : public testing::Test {
     return execute({std::move(operation)})[0].answer;
   }
   std::vector<MailId> take(UtcSeconds now = kNow) {
-    const auto answer = ask(TakeDue{Road::air, now, 100});
+    const auto answer = ask(TakeDue{Transport::air, now, 100});
     EXPECT_TRUE(answer);
     std::vector<MailId> taken;
     if (!answer) return taken;

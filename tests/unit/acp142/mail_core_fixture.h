@@ -81,7 +81,7 @@ class MailCoreTest : public testing::Test {
     one[0].ticket = request.ticket;
     one[0].operation = std::move(request.operation);
     const auto* search = std::get_if<TakeDue>(&one[0].operation);
-    air_searches += search != nullptr && search->road == Road::air ? 1 : 0;
+    air_searches += search != nullptr && search->transport == Transport::air ? 1 : 0;
     const bool submission = std::holds_alternative<SaveSubmission>(one[0].operation);
     ++requests[one[0].operation.index()];
     const bool telling = std::holds_alternative<SaveDelayed>(one[0].operation);

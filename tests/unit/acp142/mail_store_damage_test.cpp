@@ -20,7 +20,7 @@ TEST_F(DamagedSpool, a_damaged_page_of_recipients_or_contents_costs_the_messages
     const auto before = corrupt();
     const auto results =
         execute({AcceptMail{{mail(kMails + static_cast<int>(ids.size()))}, kNow, {}, {}},
-                 TakeDue{Road::air, kNow, 100}});
+                 TakeDue{Transport::air, kNow, 100}});
     ASSERT_TRUE(results[0].answer);  // although the first transaction had no effect
     ids.push_back(std::get<MailKept>(*results[0].answer).ids.at(0));
     ASSERT_TRUE(results[1].answer);
@@ -118,10 +118,10 @@ TEST_F(DamagedSpool, a_damaged_page_keeps_no_gateway_from_a_spool_that_wants_an_
   EXPECT_FALSE(store->missing_index().empty());
   EXPECT_TRUE(passed_over.empty());
   const UtcSeconds late{kNow.value + 100'000};
-  EXPECT_TRUE(
-      std::get<TakenMail>(*ask(TakeDue{Road::air, {late.value - 1}, 100, true})).items.empty());
+  EXPECT_TRUE(std::get<TakenMail>(*ask(TakeDue{Transport::air, {late.value - 1}, 100, true}))
+                  .items.empty());
   EXPECT_GE(parked.size(), 2u);
-  const auto answer = ask(TakeDue{Road::air, late, 100, true});
+  const auto answer = ask(TakeDue{Transport::air, late, 100, true});
   ASSERT_TRUE(answer);
   EXPECT_EQ(std::get<TakenMail>(*answer).items.size(), but_for(parked).size());
 }
@@ -150,7 +150,7 @@ TEST_F(DamagedSpool, a_spool_that_cannot_be_opened_says_what_to_do) {
 // PM-132
 TEST_F(DamagedSpool, in_emcon_what_is_too_late_is_found_behind_what_is_damaged) {
   damage("label-a");
-  const auto answer = ask(TakeDue{Road::air, {kNow.value + 100'000}, 100, true});
+  const auto answer = ask(TakeDue{Transport::air, {kNow.value + 100'000}, 100, true});
   ASSERT_TRUE(answer);
   EXPECT_EQ(std::get<TakenMail>(*answer).items.size(), but_for(parked).size());
   EXPECT_GE(parked.size(), 2u);
@@ -170,7 +170,7 @@ TEST_F(DamagedSpool, an_end_that_cannot_be_saved_parks_the_message_and_is_not_as
   EXPECT_EQ(take().size(), ids.size());
   damage("to-d-0@");
   NewMail report = mail(kMails);
-  report.road = Road::smtp;
+  report.transport = Transport::smtp;
   const auto results = execute({SaveOutcome{.id = ids[3],
                                             .changes = {{0, SpoolState::expired, "late"}},
                                             .next_try = kNow,
@@ -182,7 +182,7 @@ TEST_F(DamagedSpool, an_end_that_cannot_be_saved_parks_the_message_and_is_not_as
   ids.push_back({kMails + 1});
   EXPECT_EQ(corrupt(), std::vector<MailId>{ids[3]});
   EXPECT_EQ(store->stations()->size(), 1u);
-  EXPECT_EQ(std::get<TakenMail>(*ask(TakeDue{Road::smtp, kNow, 9})).items.size(), 1u);
+  EXPECT_EQ(std::get<TakenMail>(*ask(TakeDue{Transport::smtp, kNow, 9})).items.size(), 1u);
   const auto submission = ask(SaveSubmission{ids[3], 5, 100, {}});
   ASSERT_FALSE(submission);
   EXPECT_EQ(submission.error().code, ErrorCode::refused);
@@ -204,7 +204,7 @@ TEST_F(DamagedSpool, a_damaged_page_of_all_messages_parks_none_and_lets_nothing_
   EXPECT_TRUE(parked.empty());
   EXPECT_TRUE(mended.empty());
   EXPECT_EQ(corrupt(), unreadable);
-  EXPECT_FALSE(ask(TakeDue{Road::air, kNow, 100}));
+  EXPECT_FALSE(ask(TakeDue{Transport::air, kNow, 100}));
   const auto refused = ask(AcceptMail{{mail(kMails)}, kNow, {}, {}});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::io);  // refused before anything is tried
@@ -213,15 +213,15 @@ TEST_F(DamagedSpool, a_damaged_page_of_all_messages_parks_none_and_lets_nothing_
 
 TEST_F(DamagedSpool, a_damaged_counter_keeps_mail_from_the_air_and_no_other) {
   NewMail for_us = mail(kMails);
-  for_us.road = Road::smtp;
+  for_us.transport = Transport::smtp;
   const MailId own = std::get<MailKept>(*ask(AcceptMail{{for_us}, kNow, {}, {}})).ids.at(0);
   EXPECT_EQ(take().size(), ids.size());
   damage(root_of("mail_counter"));
   for (const MailId id : ids) EXPECT_FALSE(ask(SaveSubmission{id, 5, 100, {}}));
   EXPECT_TRUE(parked.empty());
-  EXPECT_FALSE(ask(TakeDue{Road::air, kNow, 100}));
+  EXPECT_FALSE(ask(TakeDue{Transport::air, kNow, 100}));
   EXPECT_FALSE(ask(AcceptMail{{mail(kMails + 1)}, kNow, {}, {}}));
-  const auto taken = ask(TakeDue{Road::smtp, kNow, 100});
+  const auto taken = ask(TakeDue{Transport::smtp, kNow, 100});
   ASSERT_TRUE(taken);
   EXPECT_EQ(std::get<TakenMail>(*taken).items.size(), 1u);
   EXPECT_TRUE(finish(own, SpoolState::delivered));
@@ -292,7 +292,7 @@ TEST_F(DamagedSpool, a_form_that_cannot_be_read_is_taken_for_another) {
   for (const bool damaged : {false, true}) {
     ASSERT_TRUE(ask(SaveOutcome{.id = id, .changes = {}, .next_try = kNow, .now = kNow}));
     if (damaged) damage(root_of("mail_submitted"));
-    const auto answer = ask(TakeDue{Road::air, kNow, 100});
+    const auto answer = ask(TakeDue{Transport::air, kNow, 100});
     ASSERT_TRUE(answer);
     const auto& items = std::get<TakenMail>(*answer).items;
     ASSERT_EQ(items.size(), 1u);
@@ -536,7 +536,7 @@ TEST_F(DamagedSpool, what_cannot_be_read_while_nothing_can_be_written_is_no_wors
   vfs.set_full(true);
   UtcSeconds now = kNow;
   for (int i = 0; i < 1000; ++i, now.value += 30) {
-    EXPECT_FALSE(ask(TakeDue{Road::air, now, 100}));
+    EXPECT_FALSE(ask(TakeDue{Transport::air, now, 100}));
   }
   vfs.set_bad(0, 0);
   vfs.set_full(false);
@@ -553,7 +553,7 @@ TEST_F(DamagedSpool, a_disk_that_reads_nothing_for_hours_costs_no_message) {
   vfs.set_bad(kPage, UINT64_MAX / 2);  // all except the first page, which is already known
   UtcSeconds now = kNow;
   for (int i = 0; i < 1000; ++i, now.value += 30) {
-    static_cast<void>(ask(TakeDue{Road::air, now, 100}));
+    static_cast<void>(ask(TakeDue{Transport::air, now, 100}));
   }
   EXPECT_TRUE(parked.empty());
   vfs.set_bad(0, 0);

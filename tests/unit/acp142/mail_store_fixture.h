@@ -56,7 +56,7 @@ class MailStore : public testing::Test {
     return std::get<MailKept>(*answer).ids.at(0);
   }
   std::vector<MailItem> take(UtcSeconds now = kNow, std::uint32_t max = 100) {
-    return std::get<TakenMail>(*ask(TakeDue{Road::air, now, max})).items;
+    return std::get<TakenMail>(*ask(TakeDue{Transport::air, now, max})).items;
   }
   SpoolState state(MailId id) { return (*store->find(id))->state; }
   Result<void> sql(const char* text) {

@@ -105,7 +105,7 @@ TEST_F(WrongIndex, nothing_is_taken_by_another_road) {
   without("mail_due", "UPDATE mail SET road = 'smtp'" + only(3));
   EXPECT_EQ(take(), but_for({ids[3]}));
   EXPECT_EQ(mended, std::vector<std::string>{"mail_due"});
-  EXPECT_EQ(std::get<TakenMail>(*ask(TakeDue{Road::smtp, kNow, 100})).items.size(), 1u);
+  EXPECT_EQ(std::get<TakenMail>(*ask(TakeDue{Transport::smtp, kNow, 100})).items.size(), 1u);
   EXPECT_TRUE(parked.empty());
 }
 

@@ -51,14 +51,14 @@ void live(const SqliteMailStore::Config& config, Confirmed& confirmed) {
                          AcceptMail{{second}, kNow, {}, {}}});
   if (!both[0].answer) return;
   for (const auto& one : both) kept.push_back(std::get<MailKept>(*one.answer).ids[0]);
-  if (!ask({TakeDue{Road::air, kNow, 1}})[0].answer) return;
+  if (!ask({TakeDue{Transport::air, kNow, 1}})[0].answer) return;
   if (!ask({SaveSubmission{kept[0], 5, 100, {{{2}, 1}}}})[0].answer) return;
   const SaveOutcome arrived{
       .id = kept[0], .changes = {{0, SpoolState::delivered, ""}}, .now = kNow};
   if (!ask({arrived})[0].answer) return;
   confirmed.delivered = kept[0];
   NewMail report = mail_to({0});
-  report.road = Road::smtp;
+  report.transport = Transport::smtp;
   if (!ask({SaveDelayed{kept[1], kNow, {report}}})[0].answer) return;
   confirmed.told = true;
   confirmed.fate = Fate::incoming;
@@ -86,12 +86,12 @@ void check(SqliteMailStore& store, const Confirmed& confirmed) {
     const int found = static_cast<int>(fate_of(store, kept[1])) - step;
     ASSERT_TRUE(found == 0 || found == 1) << found;  // the answer to the next step may be lost
     const auto late = std::get<TakenMail>(run(TakeDelayed{kNow, 4})).items.size();
-    const auto reports = std::get<TakenMail>(run(TakeDue{Road::smtp, kNow, 4})).items.size();
+    const auto reports = std::get<TakenMail>(run(TakeDue{Transport::smtp, kNow, 4})).items.size();
     ASSERT_EQ(late + reports, 1u);
     ASSERT_TRUE(reports == 1 || !confirmed.told);
   }
   run(Resume{kNow});
-  const auto items = std::get<TakenMail>(run(TakeDue{Road::air, kNow, 10})).items;
+  const auto items = std::get<TakenMail>(run(TakeDue{Transport::air, kNow, 10})).items;
   for (const MailId id : kept) {
     const bool open = std::any_of(items.begin(), items.end(),
                                   [&](const MailItem& item) { return item.id == id; });

@@ -76,7 +76,7 @@ TEST_F(MailStore, the_most_urgent_comes_first_and_then_the_oldest) {
 TEST_F(MailStore, no_more_octets_are_taken_than_wanted_but_one_message_always_is) {
   for (int i = 0; i < 5; ++i) keep(mail_to({2}));  // 100 octets each
   const auto take_octets = [&](std::uint64_t octets) {
-    TakeDue due{Road::air, kNow, 9};
+    TakeDue due{Transport::air, kNow, 9};
     due.octets_max = octets;
     return std::get<TakenMail>(*ask(due)).items.size();
   };
@@ -98,7 +98,7 @@ TEST_F(MailStore, what_there_is_no_room_for_is_left_and_what_is_behind_it_is_tak
   const MailId other = keep(mail_to({3}, 8));
   const MailId both = keep(mail_to({2, 3}, 8));
   keep(mail_to({3}, 8));
-  TakeDue due{Road::air, kNow, 9};
+  TakeDue due{Transport::air, kNow, 9};
   due.room = room_for(2);
   const auto items = std::get<TakenMail>(*ask(due)).items;
   ASSERT_EQ(items.size(), 4u);
@@ -112,7 +112,7 @@ TEST_F(MailStore, a_station_counts_only_while_its_recipients_are_open) {
   take();
   ASSERT_TRUE(ask(SaveOutcome{
       .id = both, .changes = {{1, SpoolState::delivered, ""}}, .next_try = kNow, .now = kNow}));
-  TakeDue due{Road::air, kNow, 9};
+  TakeDue due{Transport::air, kNow, 9};
   due.room = room_for(1);
   due.room->add({6, 1, {NodeId{2}}});
   EXPECT_TRUE(std::get<TakenMail>(*ask(due)).items.empty());
@@ -120,7 +120,7 @@ TEST_F(MailStore, a_station_counts_only_while_its_recipients_are_open) {
 
 TEST_F(MailStore, what_is_too_late_is_taken_whatever_there_is_room_for) {
   keep(mail_to({2}));
-  TakeDue due{Road::air, {kNow.value + 1000}, 9, true};
+  TakeDue due{Transport::air, {kNow.value + 1000}, 9, true};
   due.room = room_for(0);
   EXPECT_EQ(std::get<TakenMail>(*ask(due)).items.size(), 1u);
 }
@@ -131,7 +131,7 @@ TEST_F(MailStore, many_that_there_is_no_room_for_at_the_same_time_hide_nothing) 
   reopen();
   for (int i = 0; i < 300; ++i) keep(mail_to({2}));
   for (int i = 0; i < 5; ++i) keep(mail_to({3}));
-  TakeDue due{Road::air, kNow, 9};
+  TakeDue due{Transport::air, kNow, 9};
   due.room = room_for(5);
   due.room->add({6, 1, {NodeId{2}}});
   EXPECT_EQ(std::get<TakenMail>(*ask(due)).items.size(), 9u);
@@ -198,10 +198,10 @@ TEST_F(MailStore, a_report_is_kept_in_the_same_commit_as_the_failure) {
   const MailId id = keep(mail_to({2}));
   take();
   NewMail report = mail_to({0});
-  report.road = Road::smtp;
+  report.transport = Transport::smtp;
   ASSERT_TRUE(ask(SaveOutcome{
       .id = id, .changes = {{0, SpoolState::failed, "no"}}, .now = kNow, .reports = {report}}));
-  EXPECT_EQ(std::get<TakenMail>(*ask(TakeDue{Road::smtp, kNow, 9})).items.size(), 1u);
+  EXPECT_EQ(std::get<TakenMail>(*ask(TakeDue{Transport::smtp, kNow, 9})).items.size(), 1u);
 }
 
 TEST_F(MailStore, a_repeat_is_known_by_its_mark_for_the_configured_time) {
@@ -441,7 +441,7 @@ TEST_F(MailStore, a_read_that_fails_once_costs_a_minute_and_no_message) {
   const MailId id = keep(late);
   auto waiting = SpoolState::incoming;
   for (const MailOperation& operation :
-       {MailOperation(TakeDelayed{kNow, 4}), MailOperation(TakeDue{Road::air, kNow, 4})}) {
+       {MailOperation(TakeDelayed{kNow, 4}), MailOperation(TakeDue{Transport::air, kNow, 4})}) {
     std::size_t failures = 0;
     for (std::uint64_t read = 1;; ++read) {
       SCOPED_TRACE(read);
@@ -657,7 +657,7 @@ TEST_F(MailStore, what_was_made_of_one_message_and_the_reports_on_it_belong_toge
   const MailId alone = keep(mail_to({2}));
   take();
   NewMail report = mail_to({0});
-  report.road = Road::smtp;
+  report.transport = Transport::smtp;
   report.about = both[1];
   report.heard = {{5}, 9};
   ASSERT_TRUE(ask(SaveOutcome{

@@ -59,7 +59,7 @@ class MailUpgrade : public testing::Test {
     ASSERT_TRUE(ask(AcceptMail{{mail}, kNow, {}, {}}));
   }
   std::vector<MailItem> take() {
-    return std::get<TakenMail>(*ask(TakeDue{Road::air, kNow, 100})).items;
+    return std::get<TakenMail>(*ask(TakeDue{Transport::air, kNow, 100})).items;
   }
   std::vector<MailItem> take_after_restart() {
     reopen();

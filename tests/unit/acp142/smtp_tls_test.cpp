@@ -60,7 +60,7 @@ class SmtpTls : public testing::Test {
   const Bytes kLine{'.', 'h', 'i', '\r', '\n'};
   test::TemporaryFolder folder;
   test::Authority authority{folder.path().string(), "authority"};
-  test::Authority stranger{folder.path().string(), "stranger"};
+  test::Authority other_authority{folder.path().string(), "other"};
   AddressTable table;
   MailConfig config;
   boost::asio::io_context io;
@@ -78,7 +78,7 @@ TEST_F(SmtpTls, a_message_goes_over_inside_tls) {
 }
 
 TEST_F(SmtpTls, any_certificate_will_do_where_no_authority_is_named) {
-  offer(stranger.issue("anybody"));
+  offer(other_authority.issue("anybody"));
   config.mail_server.tls = MailConfig::MailServerTls{};
   ASSERT_TRUE(open());
   EXPECT_EQ(deliver().kind, RecipientOutcome::Kind::delivered);
@@ -86,7 +86,7 @@ TEST_F(SmtpTls, any_certificate_will_do_where_no_authority_is_named) {
 }
 
 TEST_F(SmtpTls, nothing_is_sent_to_a_server_with_a_certificate_of_another_authority) {
-  offer(stranger.issue("gateway", {"mail.example"}));
+  offer(other_authority.issue("gateway", {"mail.example"}));
   ASSERT_TRUE(open());
   expect_failure("certificate verify failed");
 }
@@ -114,7 +114,7 @@ TEST_F(SmtpTls, a_client_without_a_certificate_is_refused_where_one_is_asked_for
 
 TEST_F(SmtpTls, a_renewed_certificate_is_used_at_once_and_a_broken_one_not) {
   ASSERT_TRUE(open());
-  const test::CertificateFiles renewed = stranger.issue("gateway", {"mail.example"});
+  const test::CertificateFiles renewed = other_authority.issue("gateway", {"mail.example"});
   const auto replace = std::filesystem::copy_options::overwrite_existing;
   std::filesystem::copy_file(renewed.key, config.smtp.tls->key_file, replace);
   // Key and certificate do not belong together now.
@@ -122,7 +122,7 @@ TEST_F(SmtpTls, a_renewed_certificate_is_used_at_once_and_a_broken_one_not) {
   std::filesystem::copy_file(renewed.certificate, config.smtp.tls->certificate_file, replace);
   commits.clear();
   expect_failure("certificate verify failed");
-  config.mail_server.tls->ca_file = stranger.file();
+  config.mail_server.tls->ca_file = other_authority.file();
   EXPECT_EQ(deliver().kind, RecipientOutcome::Kind::delivered);
 }
 

@@ -25,7 +25,7 @@ class TlsPort : public SisPort {
     std::string pattern = "/tmp/s5066-tls-XXXXXX";
     folder_ = ::mkdtemp(pattern.data());
     authority_.emplace(folder_, "authority");
-    stranger_.emplace(folder_, "stranger");
+    stranger_.emplace(folder_, "other");
     const test::CertificateFiles node = authority_->issue("node");
     config_.tls = TlsConfig{
         .certificate_file = node.certificate, .key_file = node.key, .ca_file = authority_->file()};
