@@ -239,7 +239,7 @@ TEST_F(LivePrimitives, management_messages_and_what_the_node_may_do) {
 class LiveDamage : public LivePrimitives {
  protected:
   LiveDamage()
-      : LivePrimitives({"--channel", "awgn", "--snr-db", "6.5"}, "expedited_requests_max: 1000") {}
+      : LivePrimitives({"--channel", "awgn", "--snr-db", "6.0"}, "expedited_requests_max: 1000") {}
 
   /// Sends until both kinds of damage have shown. More U_PDUs are sent than arrive, because one
   /// whose first segment is damaged does not arrive at all.
