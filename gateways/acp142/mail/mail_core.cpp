@@ -14,9 +14,9 @@
 
 namespace s5066::acp142 {
 
-using Kind = MailNews::Kind;
-
 namespace {
+
+using Kind = MailNews::Kind;
 
 constexpr std::uint32_t kDelayedAtATime = 4;          // each is in memory with its content
 constexpr std::uint64_t kTakenOctetsMax = 64u << 20;  // of one request
