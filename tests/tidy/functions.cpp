@@ -167,11 +167,6 @@ class FunctionFinder {
   std::vector<Function> functions_;
 };
 
-std::string folder_of(const std::string& path) {
-  const auto slash = path.rfind('/');
-  return slash == std::string::npos ? "" : path.substr(0, slash);
-}
-
 }  // namespace
 
 std::vector<Function> functions_of(std::string_view text) {

@@ -164,4 +164,9 @@ bool is_cpp(std::string_view path) {
   return ends_with_any(path, {".h", ".cpp"});
 }
 
+std::string folder_of(const std::string& path) {
+  const auto slash = path.rfind('/');
+  return slash == std::string::npos ? "" : path.substr(0, slash);
+}
+
 }  // namespace s5066::tidy

@@ -43,5 +43,7 @@ std::size_t line_at(std::string_view text, std::size_t at);
 
 bool ends_with_any(std::string_view text, std::initializer_list<std::string_view> endings);
 bool is_cpp(std::string_view path);
+/// Returns the path without its last part; empty if that is all.
+std::string folder_of(const std::string& path);
 
 }  // namespace s5066::tidy
