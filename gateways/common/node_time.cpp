@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kUpMax_s = 1e9;  // 32 years: more fits no Duration
 
-/// The text behind `"key":`, without blanks in front; empty if there is no such key.
+/// Returns the text after `"key":` without leading blanks; empty if there is no such key.
 std::string_view value_behind(std::string_view json, std::string_view key) {
   const std::size_t at = json.find(key);
   const std::size_t colon = at == std::string_view::npos ? at : json.find(':', at + key.size());
@@ -39,7 +39,7 @@ void NodeTimeFollower::on_reading(Duration machine, const NodeTime& node) {
     reading_.reset();
     return;
   }
-  // A clock that is behind the last reading is that of a node that has begun anew.
+  // A clock behind the last reading belongs to a node that was restarted.
   if (reading_ && node.up >= reading_->up) {
     base_ = std::max(base_, reading_->at + (node.up - reading_->up));
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time of a gateway. On an audio cable a node has a clock of its own, which runs faster than
-// this machine's or stands still, and whatever waits for stations has to wait by that clock. The
-// node tells it in its answers to `status`. With any other node, and without one that answers, a
-// gateway lives by the steady clock of this machine.
+// The time of a gateway. On an audio cable a node has its own clock, which runs faster than the
+// clock of this machine or stands still, so every wait for a station has to use that clock. The
+// node reports it in its answer to `status`. With any other node, and while no node answers, a
+// gateway uses the steady clock of this machine.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@ struct NodeTime {
   Duration up{};          // since the node began
   bool lockstep = false;  // the clock is the audio cable's
 };
-/// Empty if the answer does not tell.
+/// Returns the clock in an answer to `status`; empty if the answer has none.
 std::optional<NodeTime> node_time_of(std::string_view status_json);
 
 /// Ties a gateway's time to that of its node. Every `machine` is a time of the steady clock of this
@@ -27,17 +27,17 @@ class NodeTimeFollower {
  public:
   explicit NodeTimeFollower(Duration machine) : since_(machine) {}
 
-  /// The node has answered.
+  /// Call when the node has answered.
   void on_reading(Duration machine, const NodeTime& node);
-  /// The node did not answer: the gateway's time goes on with this machine's, so that nothing waits
-  /// for ever for a node that has ended.
+  /// Call when the node did not answer. The gateway's time then goes on with the clock of this
+  /// machine, so that nothing waits for ever for a node that has ended.
   void on_silence(Duration machine);
 
-  /// The time of the gateway, Instant{} at the start.
+  /// Returns the time of the gateway, which is Instant{} at the start.
   Instant now(Duration machine) const;
-  /// The time moves by readings only.
+  /// True if only readings move the time.
   bool follows() const { return reading_.has_value() && !silent_; }
-  /// When now() will be `at`; empty while only a reading can tell.
+  /// Returns when now() will be `at`; empty while the time moves by readings only.
   std::optional<Duration> machine_time_of(Instant at) const;
 
  private:

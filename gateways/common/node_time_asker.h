@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks a node for its time on its control socket, again and again: a node in lockstep often enough
-// to live by its clock, any other node now and then.
+// Asks a node for its time on its control socket, at intervals. A node in lockstep is asked often
+// enough for the gateway to use its clock, and any other node now and then.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
