@@ -141,7 +141,7 @@ void check_data_transfer(const Section& transfer, const NodeSetup& node) {
     transfer.complain("transmission_max_ms", "is too short for one segment in this mode");
   } else if (tight != modes.end()) {
     transfer.complain("transmission_max_ms",
-                      "too short for a segment of " + std::to_string(segment) + " octets in " +
+                      "is too short for a segment of " + std::to_string(segment) + " octets in " +
                           modem::to_string(*tight) +
                           ", to which adaptation may go: raise it or adaptation.rate_min_bps, or "
                           "set a smaller segment_octets");
@@ -197,7 +197,8 @@ void find_contradictions(const Section& relay, const file_relay::RelayConfig& se
     relay.complain("retry_delay_min_s", "is above retry_delay_max_s");
   }
   if (setup.duplicate_window_s < setup.lifetime_s) {
-    relay.complain("duplicate_window_s", "below lifetime_s: late repeats would be stored twice");
+    relay.complain("duplicate_window_s",
+                   "is below lifetime_s, so late repeats would be stored twice");
   }
 }
 

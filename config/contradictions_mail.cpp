@@ -139,7 +139,7 @@ void check_routes(const Section& gateway, const MailConfig& setup) {
     acp142::Route route{.own = one.own, .stations = {}, .relay = one.relay};
     if (!one.stations.empty()) route.stations.push_back({1});
     const auto added = table.add({one.pattern, std::move(route)});
-    if (!added) section.complain("pattern", to_string(added.error()));
+    if (!added) section.complain("pattern", added.error().detail);
   }
   const bool own = std::any_of(setup.routes.begin(), setup.routes.end(),
                                [](const MailConfig::RouteEntry& one) { return one.own; });

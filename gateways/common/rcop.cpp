@@ -66,7 +66,7 @@ std::optional<RcopReassembler::Complete> RcopReassembler::on_updu(Instant now, A
   if (at != contexts_.end() && known(at->second, *pdu) == Known::different) {
     // The counter came round or the sender started again: octets of two PDUs must not mix.
     ++stats_.restarted;
-    note_dropped(*at, "another one came under its number");
+    note_dropped(*at, "another transfer came with the same number");
     contexts_.erase(at);
     at = contexts_.end();
   }
@@ -177,7 +177,7 @@ std::optional<RcopReassembler::Dropped> RcopReassembler::poll_dropped() {
 // The entry stays until its time is up, with no octets but the first segment, so that the rest of
 // the PDU is ignored and yet another PDU under the same key is noticed.
 void RcopReassembler::close(Contexts::value_type& entry) {
-  note_dropped(entry, "it is larger than the limit");
+  note_dropped(entry, "the transfer is larger than the limit");
   Context& context = entry.second;
   context.closed = true;
   context.early.clear();
@@ -220,7 +220,7 @@ void RcopReassembler::evict_oldest(Address source, const Key& keep) {
     if (older) oldest = at;
   }
   S5066_ASSERT(oldest != contexts_.end());
-  note_dropped(*oldest, "its place was needed for others");
+  note_dropped(*oldest, "its memory was needed for other transfers");
   contexts_.erase(oldest);
   ++stats_.crowded_out;
 }
@@ -245,7 +245,7 @@ std::optional<Instant> RcopReassembler::next_deadline() const {
 void RcopReassembler::on_deadline(Instant now) {
   stats_.timed_out += std::erase_if(contexts_, [&](const auto& entry) {
     const bool over = entry.second.last_progress + config_.idle_timeout_max <= now;
-    if (over) note_dropped(entry, "the rest of it never came");
+    if (over) note_dropped(entry, "the rest did not come in time");
     return over;
   });
 }

@@ -138,11 +138,12 @@ Result<SpoolId> SqliteStore::enqueue(const NewItem& item) {
                                            std::to_string(config_.file_octets_max)};
   }
   if (item.name.empty() || item.name.size() > kFileNameBytesMax) {
-    return Error{ErrorCode::bad_field, "file name"};
+    return Error{ErrorCode::bad_field, "the file name is empty or too long"};
   }
-  if (item.destination.group) return Error{ErrorCode::bad_field, "destination is a group"};
+  if (item.destination.group)
+    return Error{ErrorCode::bad_field, "the destination is a group, but must be a station"};
   if (item.priority && *item.priority > kPriorityMax) {
-    return Error{ErrorCode::bad_field, "priority is 0 to 15"};
+    return Error{ErrorCode::bad_field, "priority must be 0 to 15"};
   }
   if (auto disk = check_disk(); !disk) return disk.error();
   const Bytes sha256 = sha256_of(item.content);

@@ -28,9 +28,10 @@ void encode(const BftpHeader& header, Bytes& out) {
 }
 
 Result<BftpHeader> decode_bftp_header(ByteSpan from) {
-  if (from.empty()) return Error{ErrorCode::truncated, "BFTP header"};
+  if (from.empty()) return Error{ErrorCode::truncated, "the data end inside the BFTP header"};
   const std::size_t n = from[0];
-  if (from.size() < kFixedBytes + n) return Error{ErrorCode::truncated, "BFTP header"};
+  if (from.size() < kFixedBytes + n)
+    return Error{ErrorCode::truncated, "the data end inside the BFTP header"};
   const ByteSpan name = from.subspan(1, n);
   return BftpHeader{.name = std::string(name.begin(), name.end()), .size = get_u32(from, 1 + n)};
 }

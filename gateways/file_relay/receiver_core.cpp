@@ -55,12 +55,12 @@ void ReceiverCore::on_file(Instant now, const gateways::RcopReassembler::Complet
     return other.key == file.key && other.header == file.header && *other.content == *file.content;
   });
   if (waiting) {
-    emit(RelayEvent::Kind::repeat_received, file, "waits to be stored");
+    emit(RelayEvent::Kind::repeat_received, file, "the first copy still waits to be stored");
     return;
   }
   if (!has_room_for(content.size())) {
     ++stats_.dropped;
-    emit(RelayEvent::Kind::file_dropped, file, "too much waits to be stored");
+    emit(RelayEvent::Kind::file_dropped, file, "too many files wait to be stored");
     return;
   }
   files_.push_back(std::move(file));
@@ -125,7 +125,8 @@ void ReceiverCore::acknowledge(const File& file) {
   if (acknowledgements_.size() >= config_.acknowledgements_max ||
       acknowledgements_to(file.key.source) >= config_.station_acknowledgements_max) {
     ++stats_.acknowledgements_failed;  // the sender will send the file again, and be told then
-    emit(RelayEvent::Kind::acknowledgement_failed, file, "too many wait");
+    emit(RelayEvent::Kind::acknowledgement_failed, file,
+         "too many acknowledgements wait to be sent");
     return;
   }
   acknowledgements_.push_back({.transfer = file.transfer,

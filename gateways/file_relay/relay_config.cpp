@@ -5,20 +5,21 @@ namespace s5066::file_relay {
 
 Result<void> validate(const RelayConfig& config) {
   const auto bad = [](std::string what) { return Error{ErrorCode::bad_field, std::move(what)}; };
-  if (config.sis_host.empty() || config.sis_port == 0) return bad("sis host or port");
-  if (config.rank > 15) return bad("rank is 0 to 15");
-  if (config.priority > 15) return bad("priority is 0 to 15");
-  if (config.spool_directory.empty()) return bad("spool directory is missing");
-  if (config.inbox_directory.empty()) return bad("inbox directory is missing");
+  if (config.sis_host.empty() || config.sis_port == 0)
+    return bad("the host or port of sis is missing");
+  if (config.rank > 15) return bad("rank must be 0 to 15");
+  if (config.priority > 15) return bad("priority must be 0 to 15");
+  if (config.spool_directory.empty()) return bad("spool_directory is missing");
+  if (config.inbox_directory.empty()) return bad("inbox_directory is missing");
   if (config.lifetime_s == 0) return bad("lifetime_s must not be 0");
   if (config.attempts_max == 0) return bad("attempts_max must not be 0");
   if (config.retry_delay_min_s > config.retry_delay_max_s) {
     return bad("retry_delay_min_s is more than retry_delay_max_s");
   }
   if (config.line_rate_bps == 0) return bad("line_rate_bps must not be 0");
-  if (config.active_max == 0 || config.active_max > 64) return bad("active_max is 1 to 64");
+  if (config.active_max == 0 || config.active_max > 64) return bad("active_max must be 1 to 64");
   if (config.file_octets_max == 0 || config.file_octets_max > (64u << 20)) {
-    return bad("file_octets_max is 1 to 64 MiB");
+    return bad("file_octets_max must be 1 octet to 64 MiB");
   }
   if (config.duplicate_window_s < config.lifetime_s) {
     return bad("duplicate_window_s is less than lifetime_s");

@@ -13,17 +13,17 @@ namespace {
 std::string describe(sis::RejectReason reason) {
   switch (reason) {
     case sis::RejectReason::ttl_expired:
-      return "time to live expired";
+      return "the time to live ended";
     case sis::RejectReason::destination_sap_not_bound:
       return "no relay is bound at the destination";
     case sis::RejectReason::destination_not_responding:
-      return "destination does not respond";
+      return "the station does not respond";
     case sis::RejectReason::larger_than_mtu:
-      return "larger than the MTU";
+      return "a segment is larger than the MTU";
     case sis::RejectReason::mode_not_specified:
-      return "transmission mode not specified";
+      return "the transmission mode is not specified";
   }
-  return "rejected for reason " + std::to_string(static_cast<unsigned>(reason));
+  return "the node rejected it with reason " + std::to_string(static_cast<unsigned>(reason));
 }
 
 gateways::RcopReassembler::Config with_length_hook(gateways::RcopReassembler::Config config) {
@@ -131,7 +131,7 @@ void RelayCore::on(Instant now, const gateways::SisRejected& event) {
 }
 
 void RelayCore::on(Instant now, const gateways::SisUnresolved& event) {
-  refused(now, event.id, "the subnet did not say what became of it");
+  refused(now, event.id, "the node did not report whether it was delivered");
 }
 
 void RelayCore::refused(Instant now, gateways::SisRequestId id, const std::string& reason) {

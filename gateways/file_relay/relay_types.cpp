@@ -47,7 +47,7 @@ Result<AckMode> parse_ack_mode(std::string_view text) {
   for (std::size_t i = 0; i < kAckModes.size(); ++i) {
     if (kAckModes[i] == text) return static_cast<AckMode>(i);
   }
-  return Error{ErrorCode::bad_field, "acknowledgement is none, frap or frapv2"};
+  return Error{ErrorCode::bad_field, "acknowledgement must be none, frap or frapv2"};
 }
 
 std::string transfer_id(std::uint8_t updu_id, std::string_view name, ByteSpan content_sha256) {

@@ -247,11 +247,11 @@ void SenderCore::expire_waiting() {
 
 std::string SenderCore::expiry_reason(const Item& item) const {
   if (item.phase == Phase::sending && item.segments_confirmed > 0) {
-    return "its time was up before all of it had arrived";
+    return "its lifetime ended before the whole file had arrived";
   }
   if (!item.row.reason.empty()) return item.row.reason;
-  if (!is_silent(item.row.destination)) return "its time was up";
-  return "station silent: " + stations_.at(item.row.destination).reason;
+  if (!is_silent(item.row.destination)) return "its lifetime ended";
+  return "the station does not answer: " + stations_.at(item.row.destination).reason;
 }
 
 /// When the item may be tried next. A silent station is tried with one file at growing intervals; a
@@ -416,7 +416,7 @@ void SenderCore::start_attempt(Item& item, Bytes content) {
   item.mtu = *mtu_;
   item.segments = gateways::rcop_segment_count(item.pdu_octets, item.mtu);
   if (item.segments > gateways::kRcopSegmentsMax) {
-    save(item, SpoolState::failed, now_, "too large for the MTU of the node");
+    save(item, SpoolState::failed, now_, "the file needs too many segments at the MTU of the node");
     return;
   }
   item.piece.clear();
@@ -593,7 +593,7 @@ void SenderCore::on_piece(Item& item, const StoreResult& result) {
   if (is_corrupt(item, result)) return;
   if (!result.answer) {
     store_failed(result.answer.error());
-    fail_attempt(item, "its content cannot be read now", false);
+    fail_attempt(item, "the spool cannot read its content now", false);
     return;
   }
   store_works();

@@ -133,14 +133,15 @@ bool CarrierUdopCore::may_use_arq(const OutgoingPdu& pdu) const {
 }
 
 Result<void> CarrierUdopCore::request_send(Instant now, OutgoingPdu pdu) {
-  if (!ready()) return Error{ErrorCode::queue_full, "carrier"};
-  if (pdu.octets.size() > pdu_octets_max()) return Error{ErrorCode::too_large, "P_MUL PDU"};
+  if (!ready()) return Error{ErrorCode::queue_full, "the carrier takes no PDU now"};
+  if (pdu.octets.size() > pdu_octets_max())
+    return Error{ErrorCode::too_large, "the PDU is larger than the MTU of the node"};
   if (may_use_arq(pdu) && arq_full().contains(std::get<NodeId>(pdu.target))) {
-    return Error{ErrorCode::queue_full, "PDUs by ARQ to the node"};
+    return Error{ErrorCode::queue_full, "too many PDUs by ARQ wait for this station"};
   }
   if (!address_of(pdu.target)) {
     ++stats_.unknown_target;
-    return Error{ErrorCode::not_found, "address of the node or group"};
+    return Error{ErrorCode::not_found, "the station or group has no address in the configuration"};
   }
   send(now, pdu, may_use_arq(pdu));
   return {};

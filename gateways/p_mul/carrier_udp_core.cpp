@@ -49,12 +49,13 @@ double CarrierUdpCore::rate_of(const OutgoingPdu& pdu) const {
 }
 
 Result<void> CarrierUdpCore::request_send(Instant now, const OutgoingPdu& pdu) {
-  if (!ready(now)) return Error{ErrorCode::queue_full, "carrier"};
-  if (pdu.octets.size() > config_.pdu_octets_max) return Error{ErrorCode::too_large, "P_MUL PDU"};
+  if (!ready(now)) return Error{ErrorCode::queue_full, "the carrier takes no PDU now"};
+  if (pdu.octets.size() > config_.pdu_octets_max)
+    return Error{ErrorCode::too_large, "the PDU is larger than pdu_octets_max"};
   const auto to = endpoint_of(pdu);
   if (!to) {
     ++stats_.unknown_target;
-    return Error{ErrorCode::not_found, "address of the group"};
+    return Error{ErrorCode::not_found, "the station or group has no address in the configuration"};
   }
   const double bits = 8.0 * static_cast<double>(pdu.octets.size() + kIpOctets);
   // A timer that comes late costs no rate, and an idle time earns no burst.

@@ -210,7 +210,7 @@ Result<AckEntry> decode_list(const MessageName& name, ByteSpan list) {
     i += is_range ? 3 : 1;
   }
   if (entry.truncated && entry.missing.empty()) {
-    return Error{ErrorCode::bad_field, "unreadable list of missing blocks"};
+    return Error{ErrorCode::bad_field, "the list of missing blocks cannot be decoded"};
   }
   return entry;
 }
@@ -225,7 +225,7 @@ Result<Pdu> decode_ack(const Header& header, ByteSpan pdu) {
     if (rest.size() < kAckEntryOctets) return too_short("Ack_Info_Entry");
     const std::size_t length = get_u16(rest, 0);
     if (length < kAckEntryOctets || length % 2 != 0) {
-      return Error{ErrorCode::bad_field, "length of Ack_Info_Entry"};
+      return Error{ErrorCode::bad_field, "the length of an Ack_Info_Entry is wrong"};
     }
     if (length > rest.size()) return too_short("list of missing blocks");
     auto entry = decode_list({{get_u32(rest, 2)}, get_u32(rest, 6)},
@@ -246,7 +246,7 @@ Result<Pdu> decode_address(const Header& header, const MessageName& name, ByteSp
   address.part = header.part;
   address.extra =
       header.type == PduType::extra_address || header.type == PduType::extra_fec_address;
-  if (address.total == 0) return Error{ErrorCode::bad_field, "a message of no Data_PDU"};
+  if (address.total == 0) return Error{ErrorCode::bad_field, "the message has no Data_PDU"};
   if (pdu.size() < kAddressHeaderOctets) return too_short("Address_PDU");
   address.expiry = {get_u32(pdu, 16)};
   ByteSpan rest = pdu.subspan(20);
@@ -292,10 +292,11 @@ Result<Pdu> decode_parity(const Header& header, const MessageName& name, ByteSpa
                    .number = header.field,
                    .total = get_u16(pdu, 16),
                    .last_block_octets = get_u16(pdu, 18)};
-  if (parity.total == 0) return Error{ErrorCode::bad_field, "parity of no Data_PDU"};
+  if (parity.total == 0)
+    return Error{ErrorCode::bad_field, "the parity is of a message without Data_PDU"};
   const ByteSpan octets = pdu.subspan(kParityHeaderOctets);
   if (parity.last_block_octets > octets.size()) {
-    return Error{ErrorCode::bad_field, "last block longer than the others"};
+    return Error{ErrorCode::bad_field, "the last block is longer than the others"};
   }
   parity.parity.assign(octets.begin(), octets.end());
   return Pdu{std::move(parity)};
@@ -307,7 +308,7 @@ Result<Pdu> decode_body(const Header& header, ByteSpan pdu) {
   const MessageName name{header.source, get_u32(pdu, 12)};
   switch (header.type) {
     case PduType::data: {
-      if (header.field == 0) return Error{ErrorCode::bad_field, "Data_PDU number 0"};
+      if (header.field == 0) return Error{ErrorCode::bad_field, "a Data_PDU has number 0"};
       const ByteSpan fragment = pdu.subspan(kDataHeaderOctets);
       return Pdu{DataPdu{.priority = header.priority,
                          .name = name,
@@ -333,7 +334,7 @@ Result<Pdu> decode_body(const Header& header, ByteSpan pdu) {
     case PduType::ack:
       break;
   }
-  return Error{ErrorCode::unsupported, "PDU type"};
+  return Error{ErrorCode::unsupported, "the type of the PDU is unknown"};
 }
 
 bool checksum_fits(ByteSpan pdu, const DecodeOptions& options) {
@@ -392,7 +393,8 @@ Result<Pdu> decode(ByteSpan octets, const DecodeOptions& options) {
   if (length < kHeaderOctets) return Error{ErrorCode::bad_field, "Length_of_PDU"};
   if (length > octets.size()) return too_short("P_MUL PDU");
   const ByteSpan pdu = octets.first(length);
-  if (!checksum_fits(pdu, options)) return Error{ErrorCode::bad_checksum, "P_MUL PDU"};
+  if (!checksum_fits(pdu, options))
+    return Error{ErrorCode::bad_checksum, "the checksum of the PDU is wrong"};
   const Header header{.priority = pdu[2],
                       .type = static_cast<PduType>(pdu[3] & kTypeMask),
                       .part = static_cast<ListPart>(pdu[3] & ~kTypeMask & 0xFF),

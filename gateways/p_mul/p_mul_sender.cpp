@@ -62,19 +62,20 @@ Result<Accepted> PMulSender::request_submit(Instant now, Submission submission) 
     forget(leaving);
   }
   if (messages_.size() >= config_.messages_max) forget_one_that_is_over();
-  if (messages_.size() >= config_.messages_max) return Error{ErrorCode::queue_full, "messages"};
+  if (messages_.size() >= config_.messages_max)
+    return Error{ErrorCode::queue_full, "too many messages are being sent"};
   if (submission.content.size() > config_.content_octets_max - content_octets_) {
-    return Error{ErrorCode::queue_full, "octets of messages"};
+    return Error{ErrorCode::queue_full, "the messages being sent have too many octets"};
   }
   if (messages_.contains(submission.key) || find(submission.message_id) != nullptr) {
-    return Error{ErrorCode::already_exists, "message"};
+    return Error{ErrorCode::already_exists, "the message is already being sent"};
   }
   if (submission.destinations.empty() ||
       submission.destinations.size() > config_.destinations_max) {
-    return Error{ErrorCode::bad_field, "number of destinations"};
+    return Error{ErrorCode::bad_field, "there are no destinations, or too many"};
   }
   if (submission.expiry <= utc_.utc(now) || submission.expiry.value > 0xFFFFFFFF) {
-    return Error{ErrorCode::bad_field, "expiry"};
+    return Error{ErrorCode::bad_field, "the expiry is past or too far away"};
   }
   const auto target = resolve(submission);
   if (!target) return target.error();
@@ -83,11 +84,11 @@ Result<Accepted> PMulSender::request_submit(Instant now, Submission submission) 
       submission.block_octets != 0 ? submission.block_octets : rules.block_octets;
   const std::size_t header = rules.coded ? kParityHeaderOctets : kDataHeaderOctets;
   if (octets + header > config_.bearer_octets_max) {
-    return Error{ErrorCode::too_large, "blocks for this bearer"};
+    return Error{ErrorCode::too_large, "its blocks are larger than a PDU may be"};
   }
   const std::size_t total =
       std::max<std::size_t>(1, (submission.content.size() + octets - 1) / octets);
-  if (total > kBlocksMax) return Error{ErrorCode::too_large, "message"};
+  if (total > kBlocksMax) return Error{ErrorCode::too_large, "the message has too many blocks"};
 
   std::sort(submission.destinations.begin(), submission.destinations.end(),
             [](const auto& a, const auto& b) { return a.node < b.node; });
@@ -125,10 +126,10 @@ Result<Target> PMulSender::resolve(const Submission& submission) const {
   std::set<NodeId> nodes;
   for (const Destination& destination : submission.destinations) {
     if (destination.node.value == 0 || destination.node == config_.node) {
-      return Error{ErrorCode::bad_field, "destination"};
+      return Error{ErrorCode::bad_field, "a destination is 0.0.0.0 or this station"};
     }
     if (!nodes.insert(destination.node).second) {
-      return Error{ErrorCode::bad_field, "destination named twice"};
+      return Error{ErrorCode::bad_field, "a destination is named twice"};
     }
   }
   if (!submission.group && nodes.size() == 1) return Target{*nodes.begin()};
@@ -141,7 +142,7 @@ Result<Target> PMulSender::resolve(const Submission& submission) const {
   }
   if (best != nullptr) return Target{best->id};
   if (config_.dynamic_groups && !submission.group) return Target{MulticastAddress{}};
-  return Error{ErrorCode::not_found, "group that reaches all destinations"};
+  return Error{ErrorCode::not_found, "no group reaches all destinations"};
 }
 
 const RoundRules& PMulSender::rules_for(const Target& target) const {
@@ -331,7 +332,7 @@ std::optional<NodeId> PMulSender::on_entry(Instant now, const AckPdu& ack, const
   const auto sender = sender_of(ack, entry);
   if (!sender || (message == nullptr && !usual)) {
     ++stats_.acks_of_others;
-    refuse(now, ack, entry, "its acknowledgement names another transmitter");
+    refuse(now, ack, entry, "the acknowledgement names another transmitter");
     return std::nullopt;
   }
   if (message == nullptr) {
@@ -343,7 +344,7 @@ std::optional<NodeId> PMulSender::on_entry(Instant now, const AckPdu& ack, const
                                  [&](const Node& n) { return n.address.node == *sender; });
   if (node == message->nodes.end()) {
     ++stats_.acks_not_addressed;
-    refuse(now, ack, entry, "it acknowledges a message that is not for it");
+    refuse(now, ack, entry, "the message was not sent to the station that acknowledges it");
     return std::nullopt;
   }
   if (!usual) ++stats_.acks_other_form;
@@ -359,7 +360,7 @@ std::optional<NodeId> PMulSender::on_entry(Instant now, const AckPdu& ack, const
     end(now, *message, *node, Outcome::delivered);
   } else if (!take_list(now, *message, *node, entry)) {
     ++stats_.acks_nonsense;
-    refuse(now, ack, entry, "its acknowledgement lists blocks that the message does not have");
+    refuse(now, ack, entry, "the acknowledgement lists blocks that the message does not have");
     return sender;
   }
   after_answer(now, *message);
@@ -617,18 +618,18 @@ void PMulSender::close(Message& message, unsigned discards) {
 void PMulSender::say_why(Instant now, const Message& message, const Node& node,
                          DestinationEnded& ended) const {
   if (node.heard) {
-    ended.reason = "only a part had been received";
+    ended.reason = "the station received only a part of the message";
   } else if (node.refused != nullptr) {
     ended.reason = node.refused;
   } else if (!node.sent) {
-    ended.reason = "nothing could be sent to the node in time";
+    ended.reason = "nothing could be sent to the station in time";
   } else if (node.silent) {
-    ended.reason = "the node is in EMCON and has not acknowledged it";
+    ended.reason = "the station is in EMCON and has not acknowledged the message";
   } else if (node.unanswered > 0 || now >= message.answers_by) {
-    ended.reason = "the node did not answer";
+    ended.reason = "the station did not answer";
     ended.unanswered = true;
   } else {
-    ended.reason = "its time was up before the node could answer";
+    ended.reason = "its lifetime ended before the station could answer";
   }
 }
 

@@ -53,15 +53,16 @@ Result<void> check(Arguments& arguments) {
   mixer.stations = arguments.stations;
   mixer.signal_power = kTransmitPower;
   if (arguments.pace != "real" && arguments.pace != "max") {
-    return Error{ErrorCode::bad_field, "--pace is real or max"};
+    return Error{ErrorCode::bad_field, "--pace must be real or max"};
   }
   arguments.hub.pace = arguments.pace == "max" ? cable::Pace::max : cable::Pace::real;
   if (mixer.stations < 1 || mixer.stations > cable::kStationsMax) {
-    return Error{ErrorCode::bad_field, "--stations is 1 to " + std::to_string(cable::kStationsMax)};
+    return Error{ErrorCode::bad_field,
+                 "--stations must be 1 to " + std::to_string(cable::kStationsMax)};
   }
   if (arguments.hub.delay_blocks > cable::kDelayBlocksMax) {
     return Error{ErrorCode::bad_field,
-                 "--delay-blocks is at most " + std::to_string(cable::kDelayBlocksMax)};
+                 "--delay-blocks must be at most " + std::to_string(cable::kDelayBlocksMax)};
   }
   for (const Result<void>& checked : {check_within("--snr-db", mixer.snr_db, -50, 100),
                                       check_within("--delay-ms", mixer.delay_ms, 0, 50),

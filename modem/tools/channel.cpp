@@ -84,8 +84,9 @@ Result<double> signal_power(const Arguments& given) {
     meter.process(*samples);
   }
   if (meter.power() > 0) return meter.power();
-  return Error{ErrorCode::bad_field,
-               given.in.path + ": there is no signal to set the noise by; give --signal-db"};
+  return Error{
+      ErrorCode::bad_field,
+      given.in.path + ": the file has no signal that the noise could be set by; give --signal-db"};
 }
 
 struct Outcome {
@@ -118,7 +119,8 @@ Result<Outcome> pass(const Arguments& given, const channel::SimulatedChannel::Co
   }
   if (auto closed = sink.close(); !closed) return closed.error();
   if (!anything) {  // the input was a pipe, and measuring the power consumed it
-    return Error{ErrorCode::bad_field, given.in.path + ": there are no samples; give --signal-db"};
+    return Error{ErrorCode::bad_field,
+                 given.in.path + ": the file has no samples; give --signal-db"};
   }
   return Outcome{.in = source->take_level(), .clipped = sink.clipped()};
 }

@@ -26,7 +26,7 @@ int run_devices(const std::vector<std::string>& arguments) {
                 1000 * to_seconds(device.output_latency), device.name.c_str(), device.api.c_str(),
                 device.usb_path.empty() ? "" : "  ", device.usb_path.c_str());
   }
-  if (devices->empty()) std::puts("no sound card");
+  if (devices->empty()) std::puts("There is no sound card.");
   return kExitOk;
 }
 

@@ -68,7 +68,7 @@ class Findings {
     }
     if (sound.rate_hz > 0) {
       const double error_hz = std::abs(sound.rate_hz - rate_hz);
-      std::printf("%s  clock    %.0f samples/s of %u, give or take %.0f\n",
+      std::printf("%s  clock    %.0f samples/s, nominal %u, accuracy %.0f\n",
                   mark(error_hz < kRateErrorMax * rate_hz + sound.rate_doubt_hz), sound.rate_hz,
                   rate_hz, sound.rate_doubt_hz);
     }

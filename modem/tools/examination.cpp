@@ -91,7 +91,7 @@ Examination::Examination(Device& device, std::function<Duration()> monotonic, Ra
 Result<std::span<const float>> Examination::exchange(std::span<const float> made) {
   for (unsigned silent = 0;; ++silent) {
     if (overdue_at_ && monotonic_() > *overdue_at_) {
-      return Error{ErrorCode::timed_out, "the samples come far too slowly"};
+      return Error{ErrorCode::timed_out, "the sound card gives samples far too slowly"};
     }
     const auto got = device_->receive(received_);
     if (got) {
@@ -100,7 +100,8 @@ Result<std::span<const float>> Examination::exchange(std::span<const float> made
       break;
     }
     if (got.error().code != ErrorCode::timed_out) return got.error();
-    if (silent == kTimeoutsMax) return Error{ErrorCode::timed_out, "no samples come"};
+    if (silent == kTimeoutsMax)
+      return Error{ErrorCode::timed_out, "the sound card gives no samples"};
   }
   meter_.process(received_);
   adapter_.to_device(made, to_send_);

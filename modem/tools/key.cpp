@@ -35,7 +35,7 @@ int run_key(const std::vector<std::string>& arguments) {
   if (!way) return usage_error("key", way.error());
   if (!way->ptt) return usage_error("key", {ErrorCode::bad_field, kOneWay});
   if (!(seconds > 0 && seconds <= kSecondsMax)) {
-    return usage_error("key", {ErrorCode::bad_field, "--seconds is above 0 and at most 10"});
+    return usage_error("key", {ErrorCode::bad_field, "--seconds must be above 0 and at most 10"});
   }
   posix::ignore_terminal_stops();
   const auto tried = try_key(std::move(way->ptt), seconds,

@@ -96,8 +96,9 @@ Result<KeyWay> key_way_of(const KeyOptions& given) {
                    !given.serial_dtr.empty() + !given.cm108.empty();
   if (ways == 0) return KeyWay{};
   if (ways > 1) return Error{ErrorCode::bad_field, kOneWay};
-  if (given.rigctld_port > 65535) return Error{ErrorCode::bad_field, "--rigctld-port is a port"};
-  if (given.pin < 1 || given.pin > 8) return Error{ErrorCode::bad_field, "--pin is 1 to 8"};
+  if (given.rigctld_port > 65535)
+    return Error{ErrorCode::bad_field, "--rigctld-port must be 1 to 65535"};
+  if (given.pin < 1 || given.pin > 8) return Error{ErrorCode::bad_field, "--pin must be 1 to 8"};
   if (!given.serial_rts.empty()) return serial_way(given, SerialLinePtt::Line::rts);
   if (!given.serial_dtr.empty()) return serial_way(given, SerialLinePtt::Line::dtr);
   if (!given.cm108.empty()) {

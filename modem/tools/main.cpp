@@ -29,7 +29,7 @@ constexpr Row kSubcommands[] = {
     {"cable", s5066::modem::tools::run_cable, "connect modem processes by an audio cable"},
     {"devices", s5066::modem::tools::run_devices, "list the sound cards and their latency"},
     {"serve", s5066::modem::tools::run_serve,
-     "lend this machine's modem to another machine over TCP"},
+     "let another machine use this machine's modem over TCP"},
     {"doctor", s5066::modem::tools::run_doctor,
      "test sound card, key and loop, and print the configuration"},
     {"scope", s5066::modem::tools::run_scope, "show level and quality of the received signal"},

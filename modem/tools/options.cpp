@@ -29,7 +29,7 @@ Result<void> check_signs(const po::parsed_options& parsed, const po::options_des
                                              value->value_type() == typeid(std::uint64_t) ||
                                              value->value_type() == typeid(std::uint16_t));
     if (counts && !option.value.empty() && option.value.front().starts_with('-')) {
-      return Error{ErrorCode::bad_field, "--" + option.string_key + " is not below 0"};
+      return Error{ErrorCode::bad_field, "--" + option.string_key + " must not be below 0"};
     }
   }
   return {};
@@ -70,7 +70,7 @@ ParsedOptions parse_options(const std::string& subcommand, po::options_descripti
 Result<void> check_within(const std::string& option, double value, double low, double high) {
   if (value >= low && value <= high) return {};
   std::array<char, 64> range{};
-  std::snprintf(range.data(), range.size(), " is %.10g to %.10g", low, high);
+  std::snprintf(range.data(), range.size(), " must be %.10g to %.10g", low, high);
   return Error{ErrorCode::bad_field, option + range.data()};
 }
 

@@ -47,7 +47,7 @@ Result<void> check(const SourceOptions& o) {
   if (o.raw.empty()) return {};
   const auto known = raw_encodings();
   if (std::find(known.begin(), known.end(), o.raw) != known.end()) return {};
-  return Error{ErrorCode::bad_field, "--raw is one of" + known_encodings()};
+  return Error{ErrorCode::bad_field, "--raw must be one of" + known_encodings()};
 }
 
 Result<SampleSource> SampleSource::open(const SourceOptions& o) {

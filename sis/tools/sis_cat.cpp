@@ -116,7 +116,8 @@ class Cat {
   void read() {
     input_.read(asio::buffer(piece_), [this](const boost::system::error_code& code, std::size_t n) {
       if (left_) return;
-      if (code && code != asio::error::eof) return leave(kFailed, "input: " + code.message());
+      if (code && code != asio::error::eof)
+        return leave(kFailed, "cannot read standard input: " + code.message());
       if (code) {
         at_end_ = true;
         return finish_if_done();

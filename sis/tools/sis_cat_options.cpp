@@ -25,7 +25,7 @@ struct Wrong {
 std::uint8_t number(const po::variables_map& given, const char* name, int max) {
   const int value = given[name].as<int>();
   if (value >= 0 && value <= max) return static_cast<std::uint8_t>(value);
-  throw Wrong{std::string("--") + name + " goes from 0 to " + std::to_string(max)};
+  throw Wrong{std::string("--") + name + " must be 0 to " + std::to_string(max)};
 }
 
 std::string text(const po::variables_map& given, const char* name) {
@@ -99,7 +99,7 @@ sis::Confirmation confirmation(const po::variables_map& given, bool arq) {
     if (arq && value == Confirmation::none) throw Wrong{"--confirm none would lose data with ARQ"};
     return value;
   }
-  throw Wrong{"--confirm is none, node or client"};
+  throw Wrong{"--confirm must be none, node or client"};
 }
 
 void read_sending(const po::variables_map& given, Options& options) {
@@ -112,7 +112,7 @@ void read_sending(const po::variables_map& given, Options& options) {
 
   std::string mode = text(given, "mode");
   if (mode.empty()) mode = to->group ? "nonarq" : "arq";
-  if (mode != "arq" && mode != "nonarq") throw Wrong{"--mode is arq or nonarq"};
+  if (mode != "arq" && mode != "nonarq") throw Wrong{"--mode must be arq or nonarq"};
   const bool arq = mode == "arq";
   if (arq && to->group) throw Wrong{"ARQ cannot send to a group address"};
   options.delivery.mode = arq ? sis::TransmissionMode::arq : sis::TransmissionMode::nonarq;
@@ -120,7 +120,7 @@ void read_sending(const po::variables_map& given, Options& options) {
   options.delivery.retransmissions = number(given, "repeats", 15);
 
   const std::uint32_t ttl_s = given["ttl"].as<std::uint32_t>();
-  if (ttl_s > 2 * sis::kTimeToLiveMax) throw Wrong{"--ttl is at most 15 days"};
+  if (ttl_s > 2 * sis::kTimeToLiveMax) throw Wrong{"--ttl must be at most 15 days"};
   options.ttl_units = (ttl_s + 1) / 2;
   if (arq && given.count("linger")) throw Wrong{"--linger is for data without ARQ"};
   if (given.count("linger")) {

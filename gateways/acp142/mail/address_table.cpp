@@ -29,15 +29,18 @@ bool fits(std::string_view pattern, std::string_view address) {
 }
 
 Result<void> AddressTable::add(Entry entry) {
-  if (!is_pattern(entry.pattern)) return Error{ErrorCode::bad_field, "address pattern"};
+  if (!is_pattern(entry.pattern)) {
+    return Error{ErrorCode::bad_field,
+                 "`" + entry.pattern + "` is not an address, a domain, *.domain or *"};
+  }
   if (entry.route.own != entry.route.stations.empty()) {
-    return Error{ErrorCode::bad_field, "an address is our own or behind stations"};
+    return Error{ErrorCode::bad_field, "a route has either `own` or `stations`"};
   }
   if (entry.route.relay && entry.route.own) {
-    return Error{ErrorCode::bad_field, "what is our own is not relayed"};
+    return Error{ErrorCode::bad_field, "`relay` is not allowed with `own`"};
   }
   const auto added = routes_.try_emplace(lower_case(entry.pattern), std::move(entry.route));
-  if (!added.second) return Error{ErrorCode::already_exists, "address pattern"};
+  if (!added.second) return Error{ErrorCode::already_exists, "another route has this pattern"};
   return {};
 }
 

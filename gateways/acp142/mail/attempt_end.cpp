@@ -54,8 +54,8 @@ SpoolState state_after(RecipientOutcome::Kind kind) {
 
 AttemptEnd end_expired(const MailItem& item, UtcSeconds now) {
   AttemptEnd end{.outcome = {.id = item.id, .now = now}};
-  fail_all(item, SpoolState::expired, "its time was up", "5.4.7",
-           "it could not be delivered in the time allowed", end);
+  fail_all(item, SpoolState::expired, "its lifetime ended", "5.4.7",
+           "its lifetime ended before it was delivered", end);
   end.expired = 1;
   end.news.push_back({Kind::expired, item.id, {}, item.from.address, {}, 0});
   return end;

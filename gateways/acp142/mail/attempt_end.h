@@ -28,7 +28,7 @@ struct AttemptEnd {
   std::uint64_t expired = 0;
 };
 
-/// The message did not get under way before its time was up.
+/// The lifetime of the message ended before an attempt began.
 AttemptEnd end_expired(const MailItem& item, UtcSeconds now);
 /// P_MUL has not taken the message. `again`: the next attempt, unless it never will.
 AttemptEnd end_refused(const MailItem& item, const Error& why, UtcSeconds now, UtcSeconds again);

@@ -59,10 +59,11 @@ Result<Element> take_element(ByteSpan from, int depth = 0);
 
 /// The content of an element of indefinite length ends at two zero octets of its own level.
 Result<Element> take_indefinite(std::uint8_t tag, ByteSpan body, int depth) {
-  if (depth == kDepthMax) return Error{ErrorCode::too_large, "nesting"};
+  if (depth == kDepthMax) return Error{ErrorCode::too_large, "the elements are nested too deeply"};
   ByteSpan at = body;
   while (true) {
-    if (at.size() < 2) return Error{ErrorCode::truncated, "indefinite length"};
+    if (at.size() < 2)
+      return Error{ErrorCode::truncated, "an element of indefinite length has no end"};
     if (at[0] == 0 && at[1] == 0) {
       return Element{tag, body.first(body.size() - at.size()), at.subspan(2)};
     }
@@ -73,20 +74,25 @@ Result<Element> take_indefinite(std::uint8_t tag, ByteSpan body, int depth) {
 }
 
 Result<Element> take_element(ByteSpan from, int depth) {
-  if (from.size() < 2) return Error{ErrorCode::truncated, "element"};
+  if (from.size() < 2)
+    return Error{ErrorCode::truncated, "the data end inside the header of an element"};
   const std::uint8_t tag = from[0];
-  if ((tag & 0x1F) == 0x1F) return Error{ErrorCode::unsupported, "long tag"};
+  if ((tag & 0x1F) == 0x1F)
+    return Error{ErrorCode::unsupported, "an element has a tag of more than one octet"};
   if (from[1] == 0x80) return take_indefinite(tag, from.subspan(2), depth);
   std::size_t length = from[1];
   std::size_t at = 2;
   if (length > 0x80) {
     const std::size_t octets = length & 0x7F;
-    if (octets > 4) return Error{ErrorCode::too_large, "length"};
-    if (from.size() < 2 + octets) return Error{ErrorCode::truncated, "length"};
+    if (octets > 4)
+      return Error{ErrorCode::too_large, "the length of an element has more than 4 octets"};
+    if (from.size() < 2 + octets)
+      return Error{ErrorCode::truncated, "the data end inside the length of an element"};
     length = 0;
     for (; at < 2 + octets; ++at) length = length << 8 | from[at];
   }
-  if (length > from.size() - at) return Error{ErrorCode::truncated, "content"};
+  if (length > from.size() - at)
+    return Error{ErrorCode::truncated, "the data end inside an element"};
   return Element{tag, from.subspan(at, length), from.subspan(at + length)};
 }
 
@@ -126,8 +132,9 @@ Result<Bytes> take_octet_string(ByteSpan from, int depth = 0) {
   if (element->tag == kOctetString) {
     return Bytes(element->content.begin(), element->content.end());
   }
-  if (element->tag != kOctetStringInPieces) return Error{ErrorCode::bad_field, "octet string"};
-  if (depth == kDepthMax) return Error{ErrorCode::too_large, "nesting"};
+  if (element->tag != kOctetStringInPieces)
+    return Error{ErrorCode::bad_field, "the compressed content is not an octet string"};
+  if (depth == kDepthMax) return Error{ErrorCode::too_large, "the elements are nested too deeply"};
   Bytes whole;
   for (ByteSpan at = element->content; !at.empty();) {
     auto piece = take_octet_string(at, depth + 1);
@@ -193,14 +200,14 @@ class Inflater {
       const int result = inflate(&stream_, Z_NO_FLUSH);
       const std::size_t octets = piece.size() - stream_.avail_out;
       if (octets > octets_max - out.size()) {
-        return Error{ErrorCode::too_large, "decompressed content"};
+        return Error{ErrorCode::too_large, "the decompressed content exceeds its limit"};
       }
       append(out, ByteSpan(piece.data(), octets));
       if (result == Z_STREAM_END) return out;
       if (result == Z_BUF_ERROR || (result == Z_OK && stream_.avail_in == 0 && octets == 0)) {
-        return Error{ErrorCode::truncated, "zlib stream"};
+        return Error{ErrorCode::truncated, "the zlib stream has no end"};
       }
-      if (result != Z_OK) return Error{ErrorCode::bad_checksum, "zlib stream"};
+      if (result != Z_OK) return Error{ErrorCode::bad_checksum, "the zlib stream is damaged"};
     }
   }
 
@@ -219,17 +226,21 @@ Bytes encode_cdt(ByteSpan content, CdtTags tags) {
 }
 
 Result<Bytes> decode_cdt(ByteSpan octets, const InflateLimits& limits, std::uint8_t content_type) {
-  const auto whole = take_tagged(octets, kSequence, "CompressedData");
+  const auto whole = take_tagged(octets, kSequence, "the message is not CompressedData");
   if (!whole) return whole.error();
-  const auto algorithm = take_short_form(whole->content, "compression algorithm");
+  const auto algorithm =
+      take_short_form(whole->content, "the compression algorithm has a wrong form");
   if (!algorithm) return algorithm.error();
-  if (algorithm->value != 0) return Error{ErrorCode::unsupported, "compression algorithm"};
-  const auto info = take_tagged(algorithm->rest, kSequence, "compressedContentInfo");
+  if (algorithm->value != 0)
+    return Error{ErrorCode::unsupported, "the compression algorithm is not zlib"};
+  const auto info = take_tagged(algorithm->rest, kSequence, "CompressedContentInfo is missing");
   if (!info) return info.error();
-  const auto type = take_short_form(info->content, "content type");
+  const auto type = take_short_form(info->content, "the content type has a wrong form");
   if (!type) return type.error();
-  if (type->value != content_type) return Error{ErrorCode::unsupported, "content type"};
-  const auto tagged = take_tagged(type->rest, kShortExplicit, "compressedContent");
+  if (type->value != content_type)
+    return Error{ErrorCode::unsupported, "the content type is " + std::to_string(type->value) +
+                                             ", not " + std::to_string(content_type)};
+  const auto tagged = take_tagged(type->rest, kShortExplicit, "the compressed content is missing");
   if (!tagged) return tagged.error();
   const auto compressed = take_octet_string(tagged->content);
   if (!compressed) return compressed.error();

@@ -38,8 +38,8 @@ std::string_view name_of(Action action) {
 
 /// Returns the subject: the worst that is reported, and of which message.
 std::string subject_of(const std::vector<ReportedRecipient>& told, ByteSpan content) {
-  constexpr std::string_view kSubjects[] = {"Mail could not be delivered", "Mail is late",
-                                            "Mail was handed on"};
+  constexpr std::string_view kSubjects[] = {"Mail could not be delivered", "Mail is delayed",
+                                            "Mail was handed to another mail server"};
   Action worst = Action::relayed;
   for (const ReportedRecipient& one : told) worst = std::min(worst, one.action);
   const std::string subject(kSubjects[static_cast<std::size_t>(worst)]);
@@ -54,28 +54,30 @@ std::string subject_of(const std::vector<ReportedRecipient>& told, ByteSpan cont
 /// Returns what the user can do about it, by the status code of RFC 3463.
 std::string_view advice_for(const ReportedRecipient& one) {
   if (one.action == Action::delayed) return "You need not send it again.";
-  if (one.action == Action::relayed) return "You get no confirmation from there.";
+  if (one.action == Action::relayed) return "You will get no report of the delivery.";
   const std::string_view status = one.status;
   const auto is = [&](std::string_view class_of) { return status.substr(1).starts_with(class_of); };
-  if (is(".4.7")) return "Nothing more is tried. Send it again if it is still of use.";
+  if (is(".4.7"))
+    return "The gateway has stopped trying. Send the message again if it is still needed.";
   if (is(".4.4"))
-    return "Check the address, or ask the operator of your station for the way there.";
-  if (is(".4.6")) return "The stations on the way are set up wrongly; tell the operator of yours.";
-  if (is(".3.4")) return "Send it in smaller parts, or without attachments.";
+    return "Check the address, or ask the operator of your station to add a route for it.";
+  if (is(".4.6"))
+    return "Tell the operator of your station that the routes of the stations form a circle.";
+  if (is(".3.4")) return "Send the message in smaller parts, or without attachments.";
   if (is(".1.")) return "Check the address.";
-  return "Nothing more is tried.";
+  return "The gateway has stopped trying.";
 }
 
 std::string sentence_for(const ReportedRecipient& one, const ReportOptions& options) {
-  const std::string who = one.smtp_code != 0 ? "the mail server there said: " : "";
+  const std::string who = one.smtp_code != 0 ? "the mail server of the recipient answered: " : "";
   switch (one.action) {
     case Action::failed:
-      return "not delivered: " + who + one_line(one.text);
+      return "The message was not delivered: " + who + one_line(one.text);
     case Action::delayed:
-      return "not delivered yet, and tried until " + mail_date(options.retry_until) + ": " + who +
-             one_line(one.text);
+      return "The message is not delivered yet, and the gateway tries until " +
+             mail_date(options.retry_until) + ": " + who + one_line(one.text);
     case Action::relayed:
-      return "handed to a mail server that does not report delivery";
+      return "The message was handed to a mail server that does not report delivery.";
   }
   return {};
 }

@@ -145,7 +145,8 @@ void MailCore::note_troubles(const MailResult& result) {
     news(Kind::table_left_out, {}, {}, {}, table);
   }
   if (result.reserve_used) {
-    news(Kind::disk_full, {}, {}, {}, "no new message is taken until there is room again");
+    news(Kind::disk_full, {}, {}, {},
+         "the gateway accepts no new message until the disk has room again");
   }
 }
 
@@ -297,13 +298,14 @@ void MailCore::tell_received(ReceivedKept& then, const MailKept& kept) {
   const auto none = [](MailId id) { return id.value == 0; };
   if (kept.repeat != MailKept::Repeat::none) {
     came.kind = Kind::received_again;
-    came.detail = kept.repeat == MailKept::Repeat::other
-                      ? "dropped: other content under a number that is still in use"
-                      : "";
+    came.detail =
+        kept.repeat == MailKept::Repeat::other
+            ? "dropped, because its number is still in use for a message with other content"
+            : "";
     then.more.clear();
   } else if (!kept.ids.empty() && std::all_of(kept.ids.begin(), kept.ids.end(), none)) {
     came.kind = Kind::received_again;
-    came.detail = "by another way";
+    came.detail = "the message had arrived by another route before";
   }
   stats_.received += came.kind == Kind::received ? 1 : 0;
   stats_.received_again += came.kind == Kind::received_again ? 1 : 0;
@@ -497,7 +499,7 @@ void MailCore::suspend(Instant, Active& active) {
   active.suspended = true;
   for (const NodeId station : open_stations(active.item)) suspended_stations_.insert(station);
   news(Kind::deferred, active.item.id, {}, active.item.from.address,
-       "other mail goes first while its stations do not answer");
+       "its stations do not answer, so other mail is sent first");
   actions_.emplace_back(Suspend{{static_cast<std::uint64_t>(active.item.id.value)}});
 }
 
@@ -963,7 +965,7 @@ void MailCore::tell_delay(Instant now, const MailItem& item) {
     });
     if (!is_open(target) || listed) continue;
     told.push_back({target.recipient, ReportedRecipient::Action::delayed, "4.4.7",
-                    target.reason.empty() ? "it has not been delivered yet" : target.reason});
+                    target.reason.empty() ? "no attempt has succeeded yet" : target.reason});
   }
   ++telling_;
   std::vector<MailNews> reported;

@@ -75,7 +75,8 @@ std::vector<NewMail> MailRelay::relay(Instant now, const Received& received, Mai
       continue;
     }
     if (route == nullptr || !route->relay) {
-      if (duty.certain) fail(recipient, "5.4.4", "no way on from the station it was sent to");
+      if (duty.certain)
+        fail(recipient, "5.4.4", "the station that it was sent to has no route for this address");
       continue;
     }
     const bool goes_back = std::all_of(route->stations.begin(), route->stations.end(),
@@ -83,7 +84,7 @@ std::vector<NewMail> MailRelay::relay(Instant now, const Received& received, Mai
     // A sender that does not say for whom it is may have meant another of them.
     if (goes_back && !duty.certain && others) continue;
     if (circles || goes_back) {
-      fail(recipient, "5.4.6", "it goes in circles between stations");
+      fail(recipient, "5.4.6", "the routes of the stations form a circle");
     } else {
       onward.envelope.recipients.push_back(recipient);
     }

@@ -549,13 +549,14 @@ void MailService::log_air(const MessageNews& news) {
   if (news.octets != 0) line.kv("octets", news.octets);
   if (clock) {
     line.kv("at_least", duration_text(news.apart))
-        .kv("detail", std::string_view("our clock is ahead by that or more"));
+        .kv("detail", std::string_view("our clock is ahead of the sender's by at least this time"));
   }
   if (!news.detail.empty()) line.kv("detail", std::string_view(news.detail));
   if (!unheard) return;
   line.kv("group", std::string_view(group_name(config_, news.group)))
-      .kv("detail", std::string_view("the station answers by its own address only; does its s5066d "
-                                     "have the group in subnet_access.groups?"));
+      .kv("detail",
+          std::string_view("the station acknowledges only what is sent to its own address; "
+                           "check subnet_access.groups of its s5066d"));
 }
 
 }  // namespace s5066::acp142

@@ -76,21 +76,22 @@ bool is_local_part(std::string_view text) {
 Result<std::string> parse_address(std::string_view text, PathUse use) {
   if (text.empty()) {
     if (use == PathUse::reverse) return std::string();
-    return bad("empty forward path");
+    return bad("the address of the recipient is empty");
   }
   if (text.front() == '@') {  // a source route, which is to be ignored
     const std::size_t colon = text.find(':');
-    if (colon == std::string_view::npos) return bad("source route");
+    if (colon == std::string_view::npos) return bad("the source route has no ':'");
     text.remove_prefix(colon + 1);
   }
-  if (text.size() > kAddressOctetsMax) return Error{ErrorCode::too_large, "address"};
+  if (text.size() > kAddressOctetsMax)
+    return Error{ErrorCode::too_large, "the address is too long"};
   const std::size_t at = text.rfind('@');
   if (at == std::string_view::npos) {
     if (use == PathUse::forward && same_but_for_case(text, "postmaster")) return std::string(text);
-    return bad("address without domain");
+    return bad("the address has no domain");
   }
-  if (!is_local_part(text.substr(0, at))) return bad("local part");
-  if (!is_domain(text.substr(at + 1))) return bad("domain");
+  if (!is_local_part(text.substr(0, at))) return bad("the part of the address before '@' is wrong");
+  if (!is_domain(text.substr(at + 1))) return bad("the domain of the address is wrong");
   return std::string(text);
 }
 
@@ -194,19 +195,19 @@ std::string unfolded(std::string_view value) {
 }  // namespace
 
 Result<Path> parse_path(std::string_view line, PathUse use) {
-  if (line.size() > kPathLineOctetsMax) return Error{ErrorCode::too_large, "line"};
-  if (line.empty() || line.front() != '<') return bad("no '<'");
+  if (line.size() > kPathLineOctetsMax) return Error{ErrorCode::too_large, "the line is too long"};
+  if (line.empty() || line.front() != '<') return bad("the address does not begin with '<'");
   const std::size_t close = find_close(line);
-  if (close == std::string_view::npos) return bad("no '>'");
+  if (close == std::string_view::npos) return bad("the address does not end with '>'");
   const bool clean =
       std::all_of(line.begin(), line.end(), [](char c) { return is_printable(c) || c == ' '; });
-  if (!clean) return bad("octet outside printable ASCII");
+  if (!clean) return bad("the line has an octet outside printable ASCII");
   auto address = parse_address(line.substr(1, close - 1), use);
   if (!address) return address.error();
   Path path{std::move(address).value(), {}};
 
   std::string_view rest = line.substr(close + 1);
-  if (!rest.empty() && rest.front() != ' ') return bad("text behind '>'");
+  if (!rest.empty() && rest.front() != ' ') return bad("a space must follow '>'");
   while (true) {
     const std::size_t begin = rest.find_first_not_of(' ');
     if (begin == std::string_view::npos) return path;
@@ -215,12 +216,14 @@ Result<Path> parse_path(std::string_view line, PathUse use) {
     rest.remove_prefix(word.size());
     const std::size_t equals = word.find('=');
     const std::string_view keyword = word.substr(0, equals);
-    if (!is_keyword(keyword)) return bad("parameter keyword");
+    if (!is_keyword(keyword)) return bad("the keyword of a parameter is wrong");
     Parameter parameter;
     for (const char c : keyword) parameter.keyword.push_back(upper(c));
     if (equals != std::string_view::npos) parameter.value = word.substr(equals + 1);
-    if (find_parameter(path.parameters, parameter.keyword)) return bad("parameter given twice");
-    if (path.parameters.size() == kParametersMax) return Error{ErrorCode::too_large, "parameters"};
+    if (find_parameter(path.parameters, parameter.keyword))
+      return bad("a parameter is given twice");
+    if (path.parameters.size() == kParametersMax)
+      return Error{ErrorCode::too_large, "there are too many parameters"};
     path.parameters.push_back(std::move(parameter));
   }
 }

@@ -30,11 +30,13 @@ Result<Mail> decode_mule(ByteSpan payload, const MuleLimits& limits) {
   bool first = true;
   for (std::size_t at = 0;;) {
     const std::size_t end = text.substr(at, kPathLineOctetsMax + 2).find("\r\n");
-    if (end == std::string_view::npos) return Error{ErrorCode::truncated, "envelope line"};
+    if (end == std::string_view::npos)
+      return Error{ErrorCode::truncated, "a line of the envelope has no end"};
     const std::string_view line = text.substr(at, end);
     at += end + 2;
     if (line.empty()) {
-      if (mail.envelope.recipients.empty()) return Error{ErrorCode::bad_field, "no recipient"};
+      if (mail.envelope.recipients.empty())
+        return Error{ErrorCode::bad_field, "the envelope has no recipient"};
       mail.content.assign(payload.begin() + static_cast<std::ptrdiff_t>(at), payload.end());
       return mail;
     }
@@ -46,7 +48,7 @@ Result<Mail> decode_mule(ByteSpan payload, const MuleLimits& limits) {
       continue;
     }
     if (mail.envelope.recipients.size() == limits.recipients_max) {
-      return Error{ErrorCode::too_large, "recipients"};
+      return Error{ErrorCode::too_large, "the envelope has too many recipients"};
     }
     mail.envelope.recipients.push_back(std::move(path).value());
   }

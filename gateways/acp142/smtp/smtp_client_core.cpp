@@ -68,12 +68,14 @@ void SmtpClientCore::on_bytes(Instant now, ByteSpan octets) {
   input_.erase(0, at);
   if (phase_ == Phase::handshake) {
     // Octets that follow in the clear could be taken for a part of what comes inside TLS.
-    if (!input_.empty()) return settle(Kind::deferred, "4.7.0", "octets in the clear ahead of TLS");
+    if (!input_.empty())
+      return settle(Kind::deferred, "4.7.0",
+                    "the mail server sent unencrypted octets after STARTTLS");
     actions_.push_back(StartTls{});
     deadline_ = now + config_.reply_wait;
   }
   if (phase_ != Phase::done && input_.size() > config_.reply_octets_max) {
-    settle(Kind::deferred, "4.5.0", "the server's reply has no end");
+    settle(Kind::deferred, "4.5.0", "a reply of the mail server has no end");
   }
 }
 
@@ -90,7 +92,7 @@ void SmtpClientCore::on_disconnected(Instant, std::string why) {
 
 void SmtpClientCore::on_deadline(Instant now) {
   if (deadline_ && now >= *deadline_ && phase_ != Phase::done) {
-    settle(Kind::deferred, "4.4.2", "the server does not answer");
+    settle(Kind::deferred, "4.4.2", "the mail server does not answer");
   }
 }
 
@@ -111,7 +113,7 @@ void SmtpClientCore::on_line(Instant now, std::string_view line) {
   const bool more = line.size() > 3 && line[3] == '-';
   if (!numbered || (line.size() > 3 && line[3] != ' ' && !more) ||
       ++reply_lines_ > config_.reply_lines_max || line.size() > config_.reply_octets_max) {
-    return settle(Kind::deferred, "4.5.0", "the server's reply is no SMTP");
+    return settle(Kind::deferred, "4.5.0", "a reply of the mail server is not SMTP");
   }
   reply_.code = 100 * digit(0) + 10 * digit(1) + digit(2);
   const std::string_view text = line.substr(std::min<std::size_t>(4, line.size()));
@@ -157,7 +159,7 @@ void SmtpClientCore::on_hello_reply(Instant now, const Reply& reply) {
       return send(now, "STARTTLS\r\n", config_.reply_wait);
     }
     if (config_.tls == Tls::where_offered) return begin(now);
-    return settle(Kind::deferred, "4.7.4", "the server does not offer STARTTLS");
+    return settle(Kind::deferred, "4.7.4", "the mail server does not offer STARTTLS");
   }
   if (phase_ == Phase::plain_hello || config_.lmtp || reply.code / 100 != 5) return settle(reply);
   offered_.clear();
@@ -171,7 +173,7 @@ void SmtpClientCore::on_starttls_reply(Instant now, const Reply& reply) {
   } else if (config_.tls == Tls::where_offered) {
     begin(now);
   } else {
-    settle(Kind::deferred, "4.7.0", "the server refuses STARTTLS: " + reply.text);
+    settle(Kind::deferred, "4.7.0", "the mail server refuses STARTTLS: " + reply.text);
   }
 }
 
@@ -186,13 +188,13 @@ bool SmtpClientCore::offers(std::string_view keyword) const {
 void SmtpClientCore::begin(Instant now) {
   by_chunk_ = binary_ && offers("binarymime") && offers("chunking");
   if (binary_ && !by_chunk_) {
-    return settle(Kind::failed, "5.6.1", "the server does not take binary content");
+    return settle(Kind::failed, "5.6.1", "the mail server does not accept binary content");
   }
   if (!binary_ && (lines_.bare || lines_.zero)) {
-    return settle(Kind::failed, "5.6.0", "zero octets, or CR or LF alone, in a text");
+    return settle(Kind::failed, "5.6.0", "a text message has zero octets, or CR or LF alone");
   }
   if (lines_.eight_bit && !binary_ && !offers("8bitmime")) {
-    return settle(Kind::failed, "5.6.3", "the server does not take 8-bit content");
+    return settle(Kind::failed, "5.6.3", "the mail server does not accept 8-bit content");
   }
   if (!offers("mt-priority")) keep_priority_in_header();
   phase_ = Phase::envelope;
@@ -259,7 +261,8 @@ std::string SmtpClientCore::filtered(const Path& path, bool recipient) const {
 }
 
 void SmtpClientCore::on_envelope_reply(Instant now, const Reply& reply) {
-  if (unanswered_.empty()) return settle(Kind::deferred, "4.5.0", "a reply to no command");
+  if (unanswered_.empty())
+    return settle(Kind::deferred, "4.5.0", "the mail server sent a reply without a command");
   const Command command = unanswered_.front();
   unanswered_.pop_front();
   const bool taken = reply.code / 100 == 2;

@@ -107,7 +107,7 @@ void SmtpServerCore::on_deadline(Instant now) {
   if (!deadline || now < *deadline) return;
   ++stats_.timeouts;
   if (phase_ == Phase::handshake) return on_tls_failed();
-  hang_up("421 4.4.2 Nothing was said for too long");
+  hang_up("421 4.4.2 No command came in time");
 }
 
 // --- Out -----------------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ bool SmtpServerCore::take_command(Instant now) {
 
 void SmtpServerCore::on_bare_line_end() {
   ++stats_.bare_line_ends;
-  hang_up("521 5.5.2 Lines end in CR LF, nothing else");
+  hang_up("521 5.5.2 A line must end with CR LF, not with CR or LF alone");
 }
 
 bool SmtpServerCore::take_data_line(Instant now) {
@@ -232,12 +232,12 @@ bool SmtpServerCore::take_chunk(Instant now) {
 void SmtpServerCore::end_chunk(Instant now) {
   enter(Phase::command);
   if (!from_ || recipients_.empty()) {
-    refuse("503 5.5.1 No transaction for BDAT");
+    refuse("503 5.5.1 BDAT needs MAIL and RCPT before it");
     reset_transaction();
   } else if (chunk_last_) {
     finish_message(now);
   } else if (fault_ == Fault::none) {
-    reply("250 2.0.0 " + std::to_string(content_.size()) + " octets so far");
+    reply("250 2.0.0 " + std::to_string(content_.size()) + " octets received");
   } else {
     // A refused chunk ends the transaction (RFC 3030 2).
     finish_message(now);
@@ -276,7 +276,7 @@ void SmtpServerCore::finish_message(Instant now) {
   const char* refusal = nullptr;
   if (loop) {
     ++stats_.loops;
-    refusal = "554 5.4.6 The message goes in circles";
+    refusal = "554 5.4.6 Mail loop: the message has too many Received fields";
   } else if (fault_ == Fault::too_large) {
     ++stats_.messages_too_large;
     refusal = "552 5.3.4 Message too large";
@@ -285,10 +285,10 @@ void SmtpServerCore::finish_message(Instant now) {
     refusal = "452 4.3.1 No room for the message now, try again later";
   } else if (fault_ == Fault::line_too_long) {
     ++stats_.lines_too_long;
-    refusal = "554 5.6.0 A line is too long";
+    refusal = "554 5.6.0 A line of the message is too long";
   } else if (fault_ == Fault::not_text) {
     ++stats_.messages_refused;
-    refusal = "554 5.6.0 Zero octets, and CR or LF alone, need BODY=BINARYMIME";
+    refusal = "554 5.6.0 Zero octets, or CR or LF alone, need BODY=BINARYMIME";
   }
   if (refusal != nullptr) {
     const std::size_t replies = std::exchange(replies_, 1);
@@ -314,7 +314,7 @@ void SmtpServerCore::on_command(Instant now, std::string_view line) {
   const bool clean = std::all_of(line.begin(), line.end(), [](char c) {
     return static_cast<unsigned char>(c) >= 32 && static_cast<unsigned char>(c) < 127;
   });
-  if (!clean) return refuse("500 5.5.2 Octets outside printable ASCII");
+  if (!clean) return refuse("500 5.5.2 A command must be printable ASCII");
   const std::size_t space = std::min(line.find(' '), line.size());
   const std::string verb = lower_case(line.substr(0, space));
   const std::string_view rest = behind(line.substr(space), "").value_or("");
@@ -328,21 +328,22 @@ void SmtpServerCore::on_command(Instant now, std::string_view line) {
     return reply("250 2.0.0 Forgotten");
   }
   if (verb == "noop") return reply("250 2.0.0 OK");
-  if (verb == "vrfy") return reply("252 2.5.0 Send it, and we shall see");
-  if (verb == "help") return reply("214 2.0.0 RFC 5321");
+  if (verb == "vrfy") return reply("252 2.5.0 Addresses are checked only when a message is sent");
+  if (verb == "help") return reply("214 2.0.0 See RFC 5321");
   if (verb == "quit" && rest.empty()) return hang_up("221 2.0.0 Good bye");
   if (verb == "starttls" && config_.starttls) return on_starttls(now, rest);
   if (verb == "expn" || verb == "starttls" || verb == "auth") {
-    return refuse("502 5.5.1 Not offered");
+    return refuse("502 5.5.1 Command not offered");
   }
   refuse("500 5.5.1 Unknown command");
 }
 
 void SmtpServerCore::on_hello(std::string_view verb, std::string_view rest) {
   if ((verb == "lhlo") != config_.lmtp) {
-    return refuse(config_.lmtp ? "500 5.5.1 This is LMTP" : "500 5.5.1 This is SMTP");
+    return refuse(config_.lmtp ? "500 5.5.1 This server speaks LMTP; use LHLO"
+                               : "500 5.5.1 This server speaks SMTP; use EHLO");
   }
-  if (rest.empty()) return refuse("501 5.5.4 Name yourself");
+  if (rest.empty()) return refuse("501 5.5.4 The host name is missing");
   client_ = std::string(rest.substr(0, 255));
   reset_transaction();
   extended_ = verb != "helo";
@@ -358,11 +359,12 @@ void SmtpServerCore::on_hello(std::string_view verb, std::string_view rest) {
 // part of what comes inside TLS.
 void SmtpServerCore::on_starttls(Instant now, std::string_view rest) {
   if (!rest.empty()) return refuse("501 5.5.4 STARTTLS takes no argument");
-  if (secure_) return refuse("503 5.5.1 This is TLS already");
-  if (client_.empty()) return refuse("503 5.5.1 Name yourself first");
-  if (input_at_ < input_.size()) return hang_up("503 5.5.1 Wait for the answer to STARTTLS");
+  if (secure_) return refuse("503 5.5.1 The connection uses TLS already");
+  if (client_.empty()) return refuse("503 5.5.1 Send EHLO or LHLO first");
+  if (input_at_ < input_.size())
+    return hang_up("503 5.5.1 Wait for the reply to STARTTLS before sending more");
   reset_transaction();
-  reply("220 2.0.0 Go on");
+  reply("220 2.0.0 Ready to start TLS");
   progress(now, config_.progress_octets);
   actions_.push_back(StartTls{});
   enter(Phase::handshake);
@@ -370,14 +372,14 @@ void SmtpServerCore::on_starttls(Instant now, std::string_view rest) {
 
 void SmtpServerCore::on_mail(std::string_view rest) {
   const auto line = behind(rest, "from:");
-  if (!line) return refuse("501 5.5.4 MAIL FROM:<address>");
-  if (client_.empty()) return refuse("503 5.5.1 Name yourself first");
-  if (config_.tls_required && !secure_) return refuse("530 5.7.0 STARTTLS first");
-  if (from_) return refuse("503 5.5.1 There is a transaction already");
+  if (!line) return refuse("501 5.5.4 The syntax is MAIL FROM:<address>");
+  if (client_.empty()) return refuse("503 5.5.1 Send EHLO or LHLO first");
+  if (config_.tls_required && !secure_) return refuse("530 5.7.0 Send STARTTLS first");
+  if (from_) return refuse("503 5.5.1 A message is already begun; finish it or send RSET");
   auto path = parse_path(*line, PathUse::reverse);
   if (!path) return refuse("501 5.1.7 " + path.error().detail);
   if (const auto bad = bad_parameter(path->parameters, PathUse::reverse)) {
-    return refuse("555 5.5.4 Parameter " + bad->substr(0, 40));
+    return refuse("555 5.5.4 Unknown or wrong parameter: " + bad->substr(0, 40));
   }
   const std::string* size = find_parameter(path->parameters, "SIZE");
   const std::uint64_t octets = size != nullptr ? number(*size).value_or(0) : 0;
@@ -391,7 +393,7 @@ void SmtpServerCore::on_mail(std::string_view rest) {
   }
   from_ = std::move(path).value();
   mt_priority_max_ = mt_priority_max_for(from_->address);
-  if (mt_priority(from_->parameters) <= mt_priority_max_) return reply("250 2.1.0 Go on");
+  if (mt_priority(from_->parameters) <= mt_priority_max_) return reply("250 2.1.0 Sender accepted");
   set_mt_priority(from_->parameters, mt_priority_max_);
   ++stats_.precedences_lowered;
   reply("250 2.3.6 " + std::to_string(mt_priority_max_) +
@@ -407,8 +409,8 @@ int SmtpServerCore::mt_priority_max_for(const std::string& sender) const {
 
 void SmtpServerCore::on_recipient(std::string_view rest) {
   const auto line = behind(rest, "to:");
-  if (!line) return refuse("501 5.5.4 RCPT TO:<address>");
-  if (!from_ || chunked_) return refuse("503 5.5.1 Not now");
+  if (!line) return refuse("501 5.5.4 The syntax is RCPT TO:<address>");
+  if (!from_ || chunked_) return refuse("503 5.5.1 RCPT must follow MAIL and come before BDAT");
   if (++recipients_tried_ > 2 * config_.recipients_max ||
       recipients_.size() == config_.recipients_max) {
     ++stats_.recipients_refused;
@@ -417,26 +419,26 @@ void SmtpServerCore::on_recipient(std::string_view rest) {
   auto path = parse_path(*line, PathUse::forward);
   if (!path) return refuse("501 5.1.3 " + path.error().detail);
   if (const auto bad = bad_parameter(path->parameters, PathUse::forward)) {
-    return refuse("555 5.5.4 Parameter " + bad->substr(0, 40));
+    return refuse("555 5.5.4 Unknown or wrong parameter: " + bad->substr(0, 40));
   }
   const Route* route = table_.find(path->address);
   if (route == nullptr) {
     ++stats_.recipients_refused;
-    return reply("550 5.1.2 No station for this address");
+    return reply("550 5.1.2 No route for this address");
   }
   recipients_.push_back(std::move(path).value());
-  reply("250 2.1.5 Go on");
+  reply("250 2.1.5 Recipient accepted");
 }
 
 void SmtpServerCore::on_data(std::string_view rest) {
   if (!rest.empty()) return refuse("501 5.5.4 DATA takes no argument");
-  if (!from_ || chunked_) return refuse("503 5.5.1 Not now");
+  if (!from_ || chunked_) return refuse("503 5.5.1 DATA must follow MAIL and RCPT, not BDAT");
   if (recipients_.empty()) return reply("554 5.5.1 No valid recipients");
   const std::string* body = find_parameter(from_->parameters, "BODY");
   if (body != nullptr && lower_case(*body).rfind("binary", 0) == 0) {
-    return refuse("503 5.5.1 BINARYMIME goes by BDAT");
+    return refuse("503 5.5.1 A message with BODY=BINARYMIME must be sent by BDAT");
   }
-  reply("354 Go on, end with a dot");
+  reply("354 Send the message; end it with a line of one dot");
   enter(Phase::data);
 }
 
@@ -447,10 +449,10 @@ void SmtpServerCore::on_bdat(Instant now, std::string_view rest) {
       space != std::string_view::npos && same_but_for_case(rest.substr(space + 1), "last");
   if (!octets || (space != std::string_view::npos && !last)) {
     // How many octets follow is not known, so nothing behind it can be understood.
-    return hang_up("501 5.5.4 BDAT octets [LAST]");
+    return hang_up("501 5.5.4 The syntax is BDAT octets [LAST]");
   }
   if (*octets > config_.message_octets_max && (!from_ || recipients_.empty())) {
-    return hang_up("503 5.5.1 No transaction for BDAT");
+    return hang_up("503 5.5.1 BDAT needs MAIL and RCPT before it");
   }
   chunk_left_ = *octets;
   chunk_last_ = last;

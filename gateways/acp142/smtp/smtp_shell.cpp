@@ -252,7 +252,7 @@ void SmtpListener::accept() {
     if (gone || !allowed(client) || sessions_.size() >= config_.smtp.connections_max) {
       ++refused_;
       // An answer that the socket does not take at once is not worth waiting for.
-      const std::string_view text = "421 4.3.2 Not now\r\n";
+      const std::string_view text = "421 4.3.2 Host not allowed, or too many connections\r\n";
       error_code ignored;
       socket.non_blocking(true, ignored);
       socket.write_some(asio::buffer(text.data(), text.size()), ignored);

@@ -268,7 +268,7 @@ TEST_F(MailCoreTest, a_delay_is_reported_once_to_who_asked_for_it) {
   EXPECT_EQ(to_string(report.envelope.recipients.at(0)), "<op@shore.example> NOTIFY=NEVER");
   const std::string text = text_of(report.content);
   for (const char* part :
-       {"Subject: Mail is late", "Original-Envelope-Id: 77", "Original-Recipient: rfc822;A@x",
+       {"Subject: Mail is delayed", "Original-Envelope-Id: 77", "Original-Recipient: rfc822;A@x",
         "Final-Recipient: rfc822;a@ship.example\r\nAction: delayed\r\nStatus: 4.4.7\r\n",
         "Will-Retry-Until: Fri, 15 Jan 2027 20:00:00 +0000\r\n", "text/rfc822-headers"}) {
     EXPECT_NE(text.find(part), text.npos) << part << text;
@@ -672,7 +672,8 @@ TEST_F(MailCoreTest, a_report_says_who_said_what_of_which_message_in_words) {
   const std::string theirs = text_of(payload(0).content);
   for (const char* part :
        {"Subject: Mail could not be delivered\r\n",
-        "not delivered: the mail server there said: 5.1.1 no such user\r\n    Check the address.",
+        "The message was not delivered: the mail server of the recipient answered: 5.1.1 no such "
+        "user\r\n    Check the address.",
         "Remote-MTA: dns; [127.0.0.1]\r\nDiagnostic-Code: smtp; 550 5.1.1 no such user\r\n"}) {
     EXPECT_NE(theirs.find(part), theirs.npos) << part << theirs;
   }
@@ -684,7 +685,9 @@ TEST_F(MailCoreTest, a_report_says_who_said_what_of_which_message_in_words) {
   for (const char* part :
        {"Subject: Mail could not be delivered:\r\n Position report\r\n",
         "    Subject: Position report\r\n    Message-ID: <1@x>\r\n",
-        "<a@ship.example>:\r\n    not delivered: why\r\n    Nothing more is tried. Send it again",
+        "<a@ship.example>:\r\n    The message was not delivered: why\r\n    The gateway has "
+        "stopped "
+        "trying. Send the message again",
         "Diagnostic-Code: X-ACP142; why\r\n", "Remote-MTA: X-ACP142; 0.0.0.2\r\n"}) {
     EXPECT_NE(ours.find(part), ours.npos) << part << ours;
   }

@@ -61,8 +61,8 @@ class SmtpServer : public testing::Test {
 // PM-105, PM-113
 TEST_F(SmtpServer, a_message_is_answered_with_250_only_after_the_spool_has_it) {
   greet();
-  EXPECT_EQ(say("MAIL FROM:<a@b> BODY=8BITMIME RET=HDRS\r\n"), "250 2.1.0 Go on\r\n");
-  EXPECT_EQ(say("RCPT TO:<x@far.example> NOTIFY=NEVER\r\n"), "250 2.1.5 Go on\r\n");
+  EXPECT_EQ(say("MAIL FROM:<a@b> BODY=8BITMIME RET=HDRS\r\n"), "250 2.1.0 Sender accepted\r\n");
+  EXPECT_EQ(say("RCPT TO:<x@far.example> NOTIFY=NEVER\r\n"), "250 2.1.5 Recipient accepted\r\n");
   EXPECT_EQ(say("DATA\r\n").substr(0, 4), "354 ");
   EXPECT_EQ(say("S: x\r\n\r\n..dot\r\n.\r\n"), "");
   ASSERT_EQ(commits.size(), 1u);
@@ -161,7 +161,7 @@ TEST_F(SmtpServer, commands_out_of_order_are_refused) {
   EXPECT_EQ(say("DATA\r\n").substr(0, 3), "503");
   EXPECT_EQ(say("BDAT 2\r\nxy").substr(0, 3), "503");
   EXPECT_EQ(say("BDAT 2 LAST\r\nxyNOOP\r\n"),
-            "503 5.5.1 No transaction for BDAT\r\n250 2.0.0 OK\r\n");
+            "503 5.5.1 BDAT needs MAIL and RCPT before it\r\n250 2.0.0 OK\r\n");
   say("MAIL FROM:<a@b>\r\n");
   EXPECT_EQ(say("MAIL FROM:<a@b>\r\n").substr(0, 3), "503");
   say("RCPT TO:<x@far.example>\r\nBDAT 1\r\na");
@@ -325,7 +325,7 @@ TEST_F(SmtpServer, begins_anew_inside_tls) {
   EXPECT_NE(say("EHLO me\r\n").find("250-STARTTLS\r\n"), std::string::npos);
   EXPECT_EQ(say("STARTTLS now\r\n").substr(0, 3), "501");
   say("MAIL FROM:<a@b>\r\nRCPT TO:<x@far.example>\r\n");
-  EXPECT_EQ(say("STARTTLS\r\n"), "220 2.0.0 Go on\r\n(handshake)");
+  EXPECT_EQ(say("STARTTLS\r\n"), "220 2.0.0 Ready to start TLS\r\n(handshake)");
   EXPECT_FALSE(core->reading());
   core->on_tls(now);
   EXPECT_TRUE(core->reading());
@@ -396,7 +396,7 @@ TEST_F(SmtpServer, a_sender_gets_no_higher_precedence_than_the_first_rule_that_f
     return answer.substr(0, answer.find(' ', 10));
   };
   const auto kept = [&] { return mt_priority(commits.back().mail.envelope.from.parameters); };
-  EXPECT_EQ(said("<Chief@OPS.example> MT-PRIORITY=6"), "250 2.1.0 Go");
+  EXPECT_EQ(said("<Chief@OPS.example> MT-PRIORITY=6"), "250 2.1.0 Sender");
   EXPECT_EQ(kept(), 6);
   EXPECT_EQ(commits.back().mt_priority_max, 6);
   EXPECT_EQ(said("<chief@ops.example> MT-PRIORITY=7"), "250 2.3.6 6");
@@ -407,10 +407,10 @@ TEST_F(SmtpServer, a_sender_gets_no_higher_precedence_than_the_first_rule_that_f
   EXPECT_EQ(kept(), -2);
   EXPECT_EQ(said("<a@b> MT-PRIORITY=1"), "250 2.3.6 0");
   EXPECT_EQ(kept(), 0);
-  EXPECT_EQ(said("<>"), "250 2.1.0 Go");
+  EXPECT_EQ(said("<>"), "250 2.1.0 Sender");
   EXPECT_EQ(stats.precedences_lowered, 4u);
   config = {};
-  EXPECT_EQ(said("<a@b> MT-PRIORITY=9"), "250 2.1.0 Go");
+  EXPECT_EQ(said("<a@b> MT-PRIORITY=9"), "250 2.1.0 Sender");
   EXPECT_EQ(kept(), 9);
 }
 

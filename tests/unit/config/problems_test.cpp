@@ -291,8 +291,8 @@ TEST(ConfigProblems, a_relay_has_rules_too) {
   Lines lines;
   for (const Problem& p : parse_relay("r", text).problems) lines.push_back(to_string(p));
   EXPECT_EQ(lines, (Lines{"r:1:1: spool_directory: missing",
-                          "r:1:1: duplicate_window_s: below lifetime_s: late repeats would be "
-                          "stored twice",
+                          "r:1:1: duplicate_window_s: is below lifetime_s, so late repeats would "
+                          "be stored twice",
                           "r:2:1: retry_delay_min_s: is above retry_delay_max_s",
                           "r:2:31: rank: 16 is above its limit 15",
                           "r:3:18: Unknown enumeration value of \"MAYBE\" for field "
@@ -348,13 +348,13 @@ TEST(ConfigProblems, a_transmission_must_hold_one_segment_wherever_adaptation_ma
   expect_lines({
       {with("28800", ""), {}},
       {with("28799", ""),
-       {"f:2:17: transmission_max_ms: too short for a segment of 200 octets in 110a-75-long, to "
-        "which adaptation may go: raise it or adaptation.rate_min_bps, or set a smaller "
+       {"f:2:17: transmission_max_ms: is too short for a segment of 200 octets in 110a-75-long, "
+        "to which adaptation may go: raise it or adaptation.rate_min_bps, or set a smaller "
         "segment_octets"}},
       {with("9600", "rate_min_bps: 300"), {}},
       {with("9599", "rate_min_bps: 300"),
-       {"f:2:17: transmission_max_ms: too short for a segment of 200 octets in 110a-300-long, to "
-        "which adaptation may go: raise it or adaptation.rate_min_bps, or set a smaller "
+       {"f:2:17: transmission_max_ms: is too short for a segment of 200 octets in 110a-300-long, "
+        "to which adaptation may go: raise it or adaptation.rate_min_bps, or set a smaller "
         "segment_octets"}},
   });
 }

@@ -184,9 +184,9 @@ TEST(Relay, a_file_that_is_given_up_before_its_end_is_told_with_its_name_and_the
   EXPECT_EQ(told[0].name, "map.bin");
   EXPECT_EQ(told[0].transfer, "7");
   EXPECT_EQ(told[0].octets, 1000u);
-  EXPECT_EQ(told[0].detail, "the rest of it never came; 100 octets had arrived");
+  EXPECT_EQ(told[0].detail, "the rest did not come in time; 100 octets had arrived");
   EXPECT_EQ(told[1].transfer, "8");
-  EXPECT_EQ(told[1].detail, "it is larger than the limit; 100 octets had arrived");
+  EXPECT_EQ(told[1].detail, "the transfer is larger than the limit; 100 octets had arrived");
 }
 
 /// Runs until `octets` octets of the file have been confirmed.

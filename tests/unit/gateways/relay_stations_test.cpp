@@ -187,7 +187,7 @@ TEST(RelayStations, an_absent_station_is_tried_with_one_file_at_growing_interval
   ASSERT_EQ(silent.size(), 1u);
   EXPECT_EQ(silent[0].address, RelayStations::station(kAway));
   EXPECT_EQ(silent[0].files, 20u);
-  EXPECT_EQ(silent[0].reason, "destination does not respond");
+  EXPECT_EQ(silent[0].reason, "the station does not respond");
 }
 
 TEST(RelayStations, a_station_that_is_heard_again_gets_its_files_at_once) {

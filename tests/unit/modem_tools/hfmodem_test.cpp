@@ -81,7 +81,7 @@ TEST_F(Hfmodem, a_number_below_0_is_no_count) {
        {"ber --mode 110a-2400-short --bits 1 --seed -1", "cable --socket x --seed -1",
         "mod --mode 110a-2400-short --in a --out b --rate -4294919296"}) {
     EXPECT_EQ(run(arguments), 2) << arguments;
-    EXPECT_NE(read("stderr").find("is not below 0"), std::string::npos) << read("stderr");
+    EXPECT_NE(read("stderr").find("must not be below 0"), std::string::npos) << read("stderr");
   }
 }
 

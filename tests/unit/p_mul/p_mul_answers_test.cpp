@@ -73,8 +73,8 @@ TEST(PMulAnswers, an_acknowledgement_that_may_be_for_another_transmitter_does_no
   const auto refused = news_of(alpha, MessageNews::Kind::ack_refused);
   ASSERT_EQ(refused.size(), 2u);  // one line for each node
   EXPECT_EQ(refused[0].node, kBravo);
-  EXPECT_EQ(refused[0].detail, "its acknowledgement names another transmitter");
-  EXPECT_EQ(refused[1].detail, "it acknowledges a message that is not for it");
+  EXPECT_EQ(refused[0].detail, "the acknowledgement names another transmitter");
+  EXPECT_EQ(refused[1].detail, "the message was not sent to the station that acknowledges it");
   EXPECT_TRUE(alpha.ended.empty());
   EXPECT_EQ(alpha.core->sender().stats().acks_of_others, 2u);
   EXPECT_EQ(alpha.core->sender().stats().acks_not_addressed, 1u);
@@ -88,7 +88,7 @@ TEST(PMulAnswers, nobody_is_told_that_a_node_did_not_answer_whose_answer_was_ref
   alpha.advance(at(86400s));
   ASSERT_EQ(alpha.ended.size(), 1u);
   EXPECT_EQ(alpha.ended[0].reason,
-            "its acknowledgement lists blocks that the message does not have");
+            "the acknowledgement lists blocks that the message does not have");
   EXPECT_FALSE(alpha.ended[0].unanswered);
 }
 
@@ -121,7 +121,7 @@ TEST(PMulAnswers, a_node_that_nothing_was_sent_to_is_not_said_not_to_answer) {
   ASSERT_TRUE(alpha.core->request_submit(alpha.now, until(100s)).ok());
   alpha.advance(at(100s));
   ASSERT_EQ(alpha.ended.size(), 1u);
-  EXPECT_EQ(alpha.ended[0].reason, "nothing could be sent to the node in time");
+  EXPECT_EQ(alpha.ended[0].reason, "nothing could be sent to the station in time");
   EXPECT_FALSE(alpha.ended[0].unanswered);
 }
 
@@ -131,7 +131,7 @@ TEST(PMulAnswers, a_node_that_had_the_time_and_said_nothing_did_not_answer) {
   alpha.pdus();
   alpha.advance(at(100s));
   ASSERT_EQ(alpha.ended.size(), 1u);
-  EXPECT_EQ(alpha.ended[0].reason, "the node did not answer");
+  EXPECT_EQ(alpha.ended[0].reason, "the station did not answer");
   EXPECT_TRUE(alpha.ended[0].unanswered);
 }
 
@@ -172,7 +172,7 @@ TEST(PMulAnswers, an_answer_that_misses_blocks_after_the_expiry_ends_the_message
   alpha.now = at(110s);
   alpha.hear(ack_of(kBravo, 7, {{2, 2}}));
   ASSERT_EQ(alpha.ended.size(), 1u);
-  EXPECT_EQ(alpha.ended[0].reason, "only a part had been received");
+  EXPECT_EQ(alpha.ended[0].reason, "the station received only a part of the message");
   EXPECT_TRUE(only<DataPdu>(alpha.pdus()).empty());
 }
 
