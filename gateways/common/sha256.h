@@ -6,7 +6,7 @@
 
 namespace s5066::gateways {
 
-/// 32 octets.
+/// Returns the 32 octets of the hash.
 Bytes sha256_of(ByteSpan content);
 
 }  // namespace s5066::gateways

@@ -31,7 +31,7 @@ void encode(const BftpHeader& header, Bytes& out);
 /// The input may be longer than the header; `truncated` when it is shorter.
 Result<BftpHeader> decode_bftp_header(ByteSpan from);
 
-/// A whole BFTP_PDU. The content must be as long as the header says.
+/// Returns a whole BFTP_PDU. The content must be as long as the header says.
 Bytes bftp_pdu(const BftpHeader& header, ByteSpan content);
 
 /// U_PDUs that acknowledge the file whose segments had these IDs.

@@ -44,7 +44,7 @@ struct RelayConfig {
   LogLevel log_level = LogLevel::info;
 };
 
-/// The first thing wrong with it, if any.
+/// Returns the first problem of the configuration, if any.
 Result<void> validate(const RelayConfig& config);
 
 }  // namespace s5066::file_relay

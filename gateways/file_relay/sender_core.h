@@ -122,7 +122,7 @@ class SenderCore {
   std::size_t outstanding() const { return outstanding_.size(); }
   /// Stations that have files, or about which more than their address is known.
   std::size_t stations() const { return stations_.size(); }
-  /// Content in memory, of all files under way.
+  /// Returns the octets of content in memory, of all files under way.
   std::size_t octets_held() const;
   std::vector<TransferStatus> transfers() const;
   std::vector<SilentStation> silent_stations(Instant now) const;

@@ -41,7 +41,7 @@ class DrainEstimate {
 
   void on_handed(Instant now, std::uint8_t sis_priority, std::size_t octets);
   void on_flow(Instant now, bool on);
-  /// Nothing is left with the node.
+  /// Call when the connection to the node is lost: nothing is left with the node.
   void on_lost(Instant now);
 
   double rate_bps() const { return rate_bps_; }

@@ -56,16 +56,16 @@ class CarrierUdpCore {
   explicit CarrierUdpCore(const Config& config);
 
   // Events in.
-  /// False: not to be handed on.
+  /// Returns false if the datagram must not be handed on.
   bool on_datagram(std::uint32_t from, ByteSpan octets);
   Result<void> request_send(Instant now, const OutgoingPdu& pdu);
 
   // Out.
   bool ready(Instant now) const { return now >= clear_at_ && datagrams_.empty(); }
   std::optional<UdpDatagram> poll_datagram();
-  /// When the next PDU may go.
+  /// Returns when the next PDU may go.
   Instant clear_at() const { return clear_at_; }
-  /// Addresses whose datagrams are for us.
+  /// Returns the multicast addresses whose datagrams are for us.
   std::vector<std::uint32_t> groups() const;
   const Stats& stats() const { return stats_; }
 

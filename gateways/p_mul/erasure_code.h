@@ -29,14 +29,14 @@ class BlockGroups {
   explicit BlockGroups(std::uint16_t total);
 
   std::size_t count() const { return count_; }
-  /// Blocks of one group.
+  /// Returns the number of blocks of one group.
   std::size_t blocks(std::size_t group) const;
   std::size_t group_of_block(std::uint16_t number) const { return (number - 1u) % count_; }
   std::size_t column(std::uint16_t number) const { return (number - 1u) / count_; }
   std::uint16_t block_number(std::size_t group, std::size_t column) const;
   std::size_t group_of_parity(std::uint16_t number) const { return number % count_; }
   std::size_t row(std::uint16_t number) const { return number / count_; }
-  /// False beyond the last row of its group.
+  /// Returns false for a number beyond the last row of its group.
   bool is_parity(std::uint16_t number) const { return row(number) < kGroupRowsMax; }
   std::uint16_t parity_number(std::size_t group, std::size_t row) const;
 

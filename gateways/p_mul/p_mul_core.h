@@ -69,7 +69,7 @@ class PMulCore {
   /// Our own EMCON, as S_SUBNET_AVAILABILITY or the operator says: nothing leaves.
   /// `listened`: others could be heard during the silence that ends, as in EMCON.
   void on_own_silence(Instant now, bool silent, bool listened = true);
-  /// Another node's.
+  /// Says whether another node is in EMCON.
   void on_silence_of(Instant now, NodeId node, bool silent) {
     sender_.on_silent(now, node, silent);
   }

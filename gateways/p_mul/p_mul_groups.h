@@ -103,7 +103,7 @@ class PMulGroups {
     announcing,  // an Announce_PDU is due, or its time runs
     ready
   };
-  /// A message of ours.
+  /// A message that this node sends to a dynamic group.
   struct Own {
     State state = State::choosing;
     std::uint32_t address = 0;

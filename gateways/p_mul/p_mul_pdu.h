@@ -154,7 +154,7 @@ constexpr std::size_t destinations_max(std::size_t pdu_octets) {
 
 /// 16-bit values that `missing` takes in an Ack entry.
 std::size_t list_values(const std::vector<BlockRange>& missing, bool ranges);
-/// Blocks in all.
+/// Returns the number of blocks in all ranges.
 std::size_t block_count(const std::vector<BlockRange>& ranges);
 
 }  // namespace s5066::p_mul

@@ -106,7 +106,7 @@ class PMulReceiver {
   // Actions out.
   std::optional<OutgoingPdu> poll_pdu(Instant now);
   std::optional<MessageEvent> poll_event();
-  /// Messages of which nothing more is expected.
+  /// Returns a message of which nothing more is expected.
   std::optional<MessageName> poll_settled();
   std::optional<Instant> next_deadline() const;
   bool has_pdu() const { return !acks_.empty() && !silent_; }

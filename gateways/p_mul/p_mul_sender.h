@@ -99,7 +99,7 @@ class PMulSender {
 
   // Events in. `now` never goes backwards.
   void on_start(Instant now) { started_ = now; }
-  /// Returns the nodes that it is of.
+  /// Returns the nodes whose entries the acknowledgement has.
   std::vector<NodeId> on_ack(Instant now, const AckPdu& ack);
   /// The PDU of that priority that was handed to the bearer last will have left the antenna at
   /// about `clear_at`.

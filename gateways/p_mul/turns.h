@@ -28,7 +28,7 @@ class Turns {
   bool goes_before(const SentMessage& message, const SentMessage& other) const;
   /// True if the turn under way has taken all of its time or octets.
   bool is_over(Instant now) const;
-  /// The message whose PDU was handed over last.
+  /// Returns the message whose PDU was handed over last.
   const std::optional<MessageKey>& last() const { return last_; }
   /// Call when a PDU of the message is handed over.
   void note(Instant now, const SentMessage& message, std::size_t octets);

@@ -43,13 +43,16 @@ class DeliveryRoom {
   DeliveryRoom(const Limits& answering, const Limits& silent)
       : answering_(answering), silent_(silent) {}
 
-  /// Stations in EMCON. Messages that wait for such stations only have limits of their own.
+  /// Names the stations in EMCON. Messages that wait only for such stations have limits of their
+  /// own.
   void set_silent(std::set<NodeId> stations) { silent_stations_ = std::move(stations); }
-  /// Stations that did not answer; a message for such stations only makes no other give way.
+  /// Names the stations that did not answer. A message that is only for such stations makes no
+  /// other give way.
   void set_unanswering(std::set<NodeId> stations) { unanswering_ = std::move(stations); }
 
-  /// Under way. `gives_way`: it waits for stations that did not answer, or that have been sent all
-  /// that is configured in EMCON, and can be put back when there is no room for another.
+  /// Counts a message as under way. `gives_way`: it waits for stations that did not answer, or that
+  /// have been sent all that is configured in EMCON, and can be put back when there is no room for
+  /// another.
   void add(const Load& load, bool gives_way = false);
   bool admits(std::uint8_t priority, const std::vector<NodeId>& stations) const;
   /// Could any message be admitted?

@@ -90,7 +90,7 @@ struct MailConfig {
     std::uint32_t parity_ahead_percent = 0;
     bool resend_all = false;
   };
-  /// And received, from whatever group they come.
+  /// How messages are received, from any group.
   struct Receiving {
     std::uint32_t ack_slot_ms = 8000;
     std::uint32_t ack_again_s = 120;

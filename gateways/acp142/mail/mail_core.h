@@ -71,7 +71,7 @@ class MailCore {
   struct Cancel {
     MessageKey key;
   };
-  /// To the mail server; answer with on_delivered.
+  /// Hand the message to the mail server; answer with on_delivered.
   struct Deliver {
     MailId id;
     std::shared_ptr<const Mail> mail;
