@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The messages between a host that has a modem and the process that uses it. The control connection
 // carries lines of text. The data connection carries the octets of bursts without any framing.
-// docs/operate/remote_modem.md describes the protocol.
+// docs/conformance/remote_modem_protocol.md describes the protocol.
 #pragma once
 
 #include <chrono>
