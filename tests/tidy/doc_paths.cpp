@@ -25,6 +25,41 @@ bool exists(const std::vector<SourceFile>& tree, const std::string& name) {
   });
 }
 
+std::vector<std::string> names_in(const std::string& text, const std::regex& quoted) {
+  std::vector<std::string> names;
+  for (std::sregex_iterator it(text.begin(), text.end(), quoted), last; it != last; ++it) {
+    names.push_back((*it)[1]);
+  }
+  return names;
+}
+
+/// True if one of the folders has a header or source with that name, at any depth.
+bool has_class(const std::vector<SourceFile>& tree, const std::vector<std::string>& folders,
+               const std::string& name) {
+  return std::any_of(tree.begin(), tree.end(), [&](const SourceFile& file) {
+    const bool inside = std::any_of(folders.begin(), folders.end(), [&](const std::string& folder) {
+      return file.path.starts_with(folder);
+    });
+    return inside &&
+           (file.path.ends_with("/" + name + ".h") || file.path.ends_with("/" + name + ".cpp"));
+  });
+}
+
+/// Returns the names in a row of a table that begins with folders, for which these folders have
+/// neither header nor source.
+std::vector<std::string> wrong_classes(const std::vector<SourceFile>& tree,
+                                       const std::string& line) {
+  static const std::regex folder("`([A-Za-z0-9_/]+/)`");
+  static const std::regex stem("`([a-z0-9_]+(/[a-z0-9_]+)?)`");
+  if (!line.starts_with("|`")) return {};
+  const std::size_t cell = line.find('|', 1);
+  const auto folders = names_in(line.substr(0, cell), folder);
+  if (folders.empty() || cell == std::string::npos) return {};
+  std::vector<std::string> wrong = names_in(line.substr(cell), stem);
+  std::erase_if(wrong, [&](const std::string& name) { return has_class(tree, folders, name); });
+  return wrong;
+}
+
 }  // namespace
 
 Problems check_doc_paths(const std::vector<SourceFile>& tree) {
@@ -42,6 +77,11 @@ Problems check_doc_paths(const std::vector<SourceFile>& tree) {
         const std::string name = (*it)[1];
         if (exists(tree, name)) continue;
         problems.push_back({file.path, line_number, "there is no " + name});
+      }
+      if (file.path == "docs/ARCHITECTURE.md") {
+        for (const std::string& name : wrong_classes(tree, line)) {
+          problems.push_back({file.path, line_number, "there is no " + name + " in that folder"});
+        }
       }
       begin = end + 1;
     }

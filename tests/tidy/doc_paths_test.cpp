@@ -32,6 +32,17 @@ TEST(DocPaths, records_of_decisions_may_name_files_of_their_time) {
   EXPECT_TRUE(check("`gone.cpp`", "docs/decisions/0099-page.md").empty());
 }
 
+TEST(DocPaths, a_row_about_a_folder_names_files_of_that_folder) {
+  const std::string page = "docs/ARCHITECTURE.md";
+  EXPECT_TRUE(check("|`audio/`, `modem/audio/`|cards `device`|\n", page).empty());
+  EXPECT_TRUE(check("|`modem/`|cards `audio/device`|\n", page).empty());
+  EXPECT_TRUE(check("|`word`|`device`|\n", page).empty());
+  const Problems problems = check("|`modem/audio/`|cards `evice`|\n", page);
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(to_string(problems[0]), page + ":1: there is no evice in that folder");
+  EXPECT_EQ(check("|`modem/ptt/`|cards `device`|\n", page).size(), 2u);
+}
+
 TEST(DocPaths, every_file_that_the_pages_of_this_tree_name_exists) {
   for (const Problem& problem : check_doc_paths(read_tree(S5066_SOURCE_DIR))) {
     ADD_FAILURE() << to_string(problem);
