@@ -2,7 +2,6 @@
 #include "tests/support/sim_world.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <iostream>
 #include <set>
 
@@ -26,14 +25,6 @@ Bytes payload(std::size_t station, std::uint32_t number, std::size_t octets) {
 }
 
 }  // namespace
-
-std::vector<Seed> seeds(std::size_t count) {
-  if (const char* only = std::getenv("S5066_SEED")) return {std::strtoull(only, nullptr, 10)};
-  if (const char* all = std::getenv("S5066_SEEDS")) count = std::strtoull(all, nullptr, 10);
-  std::vector<Seed> out(count);
-  for (std::size_t i = 0; i < count; ++i) out[i] = i + 1;
-  return out;
-}
 
 /// A station's clock, which runs faster or slower than the world's clock.
 class StationClock {

@@ -18,13 +18,10 @@
 #include "s5066d/node/node.h"
 #include "sis/framer.h"
 #include "sis/primitives.h"
+#include "tests/support/seeds.h"
 #include "tests/support/sim_medium.h"
 
 namespace s5066::sim {
-
-using Seed = std::uint64_t;
-/// Returns 1..count, or only the seed in S5066_SEED. S5066_SEEDS overrides `count`.
-std::vector<Seed> seeds(std::size_t count);
 
 struct WorldOptions {
   std::size_t stations = 2;

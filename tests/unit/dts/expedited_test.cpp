@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // These tests cover expedited data with acknowledgement: types 4 and 5 (C.3.7, C.3.8, C.6.1.3).
 #include "s5066d/dts/connection.h"
+#include "tests/support/seeds.h"
 #include "tests/unit/dts/dts_world.h"
 
 namespace s5066::dts {
@@ -248,7 +249,7 @@ TEST_F(Expedited, the_queue_limit_is_exact_and_the_end_of_the_link_rejects_every
 // Method: loss, missed transmissions and fades. Requests of both kinds come at random times.
 // C.2(1)
 TEST(ExpeditedTransfer, under_loss_both_kinds_arrive_once_and_in_order_in_both_directions) {
-  for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+  for (const sim::Seed seed : sim::thinned_seeds(1000)) {
     SCOPED_TRACE(seed);
     DtsWorld world(2, {.frame_loss = 0.2, .missed_sync = 0.05, .fades_per_burst = 0.1}, seed,
                    {.replies_missed_max = 1000});

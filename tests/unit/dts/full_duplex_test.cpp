@@ -2,6 +2,7 @@
 // These tests run the data transfer sublayer with a frequency for each of two stations
 // (C.3.2.3(9)).
 #include "s5066d/dts/connection.h"
+#include "tests/support/seeds.h"
 #include "tests/unit/dts/advised_station.h"
 #include "tests/unit/dts/dts_world.h"
 
@@ -395,7 +396,7 @@ TEST(FullDuplexAgreed, without_it_an_end_is_told_and_waited_for) {
 //         is confirmed that did not arrive.
 // Method: loss, missed transmissions and fades. Requests of both kinds come at random times.
 TEST(FullDuplexTransfer, under_loss_both_kinds_arrive_once_and_in_order_in_both_directions) {
-  for (std::uint64_t seed = 1; seed <= 500; ++seed) {
+  for (const sim::Seed seed : sim::thinned_seeds(500)) {
     SCOPED_TRACE(seed);
     DtsWorld world(2, both_heard({.frame_loss = 0.2, .missed_sync = 0.05, .fades_per_burst = 0.1}),
                    seed, {.replies_missed_max = 1000, .full_duplex = true});

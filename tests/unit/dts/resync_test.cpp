@@ -4,6 +4,7 @@
 #include "s5066d/dts/connection.h"
 #include "s5066d/dts/window_verification.h"
 #include "tests/support/lone_station.h"
+#include "tests/support/seeds.h"
 #include "tests/unit/dts/dts_world.h"
 
 namespace s5066::dts {
@@ -334,7 +335,7 @@ TEST(ResyncTransfer, peers_that_disagree_with_much_to_send_both_ways_lose_nothin
 //         some of it twice.
 // Method: either station forgets its windows at a random moment, on a channel with losses.
 TEST(ResyncTransfer, under_loss_a_forgotten_window_costs_nothing_but_time) {
-  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+  for (const sim::Seed seed : sim::thinned_seeds(300)) {
     SCOPED_TRACE(seed);
     DtsWorld world(2, {.frame_loss = 0.2, .missed_sync = 0.05}, seed,
                    {.replies_missed_max = 1000, .resets_missed_max = 1000});

@@ -10,6 +10,7 @@
 #include "modem/audio/cable_hub.h"
 #include "modem/worker/sample_time.h"
 #include "s5066d/base/rng.h"
+#include "tests/support/seeds.h"
 #include "tests/unit/modem_worker/fakes.h"
 
 namespace s5066::modem {
@@ -93,14 +94,19 @@ LockstepStation::Node part_of(const std::vector<Planned>& plan, std::uint16_t st
   };
 }
 
+/// With sanitizers each mode goes one way, now the one, now the other.
 std::vector<Planned> every_mode_both_ways(std::uint64_t seed, Instant& end) {
+  static constexpr std::array<std::uint16_t, 2> kBoth{0, 1};
   Rng rng(seed);
+  std::size_t modes = 0;
   std::vector<Planned> plan;
   Instant at(milliseconds(500));
   for (const Mode& mode : all_modes()) {
     // The preamble announces these modes as the short interleaver, so stations must agree on them.
     if (mode.interleaver == Interleaver::zero && mode.rate_bps < 4800) continue;
-    for (const std::uint16_t station : {std::uint16_t{0}, std::uint16_t{1}}) {
+    const auto ways = sim::kThinning > 1 ? std::span(kBoth).subspan(modes++ % 2, 1)
+                                         : std::span<const std::uint16_t>(kBoth);
+    for (const std::uint16_t station : ways) {
       const Duration jitter = std::chrono::nanoseconds(rng.below(40'000'000));
       TransmitBurst burst{.id = {plan.size() + 1},
                           .mode = mode,
@@ -153,8 +159,10 @@ TEST(CableLink, bursts_of_every_mode_arrive_both_ways_with_exact_times) {
     EXPECT_EQ(bytes, burst.bytes);
     EXPECT_LT(std::chrono::abs(first_bit - preamble_duration(burst.mode)), milliseconds(2));
   }
-  const std::size_t half = plan.size() / 2;
   for (const LockstepStation* station : {&a, &b}) {
+    const auto others = std::count_if(plan.begin(), plan.end(), [&](const Planned& planned) {
+      return planned.station != (station == &a ? 0 : 1);
+    });
     const auto downs = station->all<CarrierDown>();
     EXPECT_EQ(station->all<CarrierUp>().size(), downs.size());
     // Traffic without a preamble can be heard before its mode is known; the carrier is then
@@ -163,7 +171,7 @@ TEST(CableLink, bursts_of_every_mode_arrive_both_ways_with_exact_times) {
                             [](const CarrierDown& down) {
                               return down.reason != CarrierDownReason::replaced;
                             }),
-              static_cast<std::ptrdiff_t>(half));
+              others);
     EXPECT_TRUE(station->all<Fault>().empty());
   }
 }
