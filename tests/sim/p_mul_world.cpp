@@ -29,6 +29,8 @@ struct PMulWorld::Flight {
 };
 
 struct PMulWorld::Station {
+  explicit Station(EventHeap& heap) : timer(heap) {}
+
   std::size_t index = 0;
   std::unique_ptr<p_mul::PMulCore> core;
   Spool spool;
@@ -37,13 +39,13 @@ struct PMulWorld::Station {
   std::uint32_t last_message = 0;
   std::map<NodeId, std::uint32_t> sequences;
   std::uint64_t life = 0;
-  std::optional<Instant> armed;
+  Timer timer;
 };
 
 PMulWorld::PMulWorld(std::uint64_t seed, const PMulOptions& options)
     : rng_(seed), options_(options) {
   for (std::size_t i = 0; i < options.nodes; ++i) {
-    stations_.push_back(std::make_unique<Station>());
+    stations_.push_back(std::make_unique<Station>(heap_));
     stations_[i]->index = i;
     start_core(*stations_[i]);
   }
@@ -96,7 +98,7 @@ void PMulWorld::restart(std::size_t node) {
   ++station.life;
   if (station.sending) station.sending->cut_off = true;
   station.sending.reset();
-  station.armed.reset();
+  station.timer.disarm();
   start_core(station);
   drain(node);
 }
@@ -133,7 +135,8 @@ void PMulWorld::inject(std::size_t node, const Bytes& octets) {
 
 void PMulWorld::drain(std::size_t node) {
   Station& station = *stations_[node];
-  while (const auto event = station.core->poll_event()) on_event(node, *event);
+  take_all([&] { return station.core->poll_event(); },
+           [&](const p_mul::MessageEvent& event) { on_event(node, event); });
   if (!station.pump_due && !station.sending && station.core->has_pdu()) {
     station.pump_due = true;
     heap_.schedule(now(), [this, node] {
@@ -141,7 +144,11 @@ void PMulWorld::drain(std::size_t node) {
       pump(node);
     });
   }
-  arm(node);
+  station.timer.arm(station.core->next_deadline(), [this, node, &station] {
+    station.core->on_clock(now(), utc());
+    station.core->on_deadline(now());
+    drain(node);
+  });
 }
 
 void PMulWorld::on_event(std::size_t node, const p_mul::MessageEvent& event) {
@@ -169,22 +176,6 @@ void PMulWorld::on_event(std::size_t node, const p_mul::MessageEvent& event) {
                    }
                    drain(node);
                  });
-}
-
-void PMulWorld::arm(std::size_t node) {
-  Station& station = *stations_[node];
-  const auto next = station.core->next_deadline();
-  if (!next || (station.armed && *station.armed <= *next)) return;
-  const Instant when = std::max(*next, now());
-  station.armed = when;
-  heap_.schedule(when, [this, node, when, life = station.life] {
-    Station& self = *stations_[node];
-    if (self.life != life || self.armed != when) return;
-    self.armed.reset();
-    self.core->on_clock(now(), utc());
-    self.core->on_deadline(now());
-    drain(node);
-  });
 }
 
 void PMulWorld::pump(std::size_t node) {

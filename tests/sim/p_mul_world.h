@@ -14,7 +14,7 @@
 
 #include "gateways/p_mul/p_mul_core.h"
 #include "s5066d/base/rng.h"
-#include "tests/support/event_heap.h"
+#include "tests/support/virtual_time.h"
 
 namespace s5066::sim {
 
@@ -79,7 +79,7 @@ class PMulWorld {
   /// Lets one node hear octets that no node sent.
   void inject(std::size_t node, const Bytes& octets);
 
-  void run_for(Duration d) { heap_.run_until(heap_.now() + d); }
+  void run_for(Duration d) { heap_.run_for(d); }
   void at(Instant when, EventHeap::Callback callback) { heap_.schedule(when, std::move(callback)); }
   /// Returns the faults: messages reported twice, delivered twice, altered, or reported as
   /// delivered and not delivered.
@@ -96,7 +96,6 @@ class PMulWorld {
   void finish(const std::shared_ptr<Flight>& flight);
   void deliver(std::size_t node, const Bytes& octets);
   void on_event(std::size_t node, const p_mul::MessageEvent& event);
-  void arm(std::size_t node);
   UtcSeconds utc() const;
 
   EventHeap heap_;

@@ -10,6 +10,7 @@
 #include "modem/api/airtime.h"
 #include "s5066d/base/trace.h"
 #include "s5066d/dts/data_transfer.h"
+#include "tests/support/virtual_time.h"
 
 namespace s5066::test {
 
@@ -107,23 +108,20 @@ class LoneStation {
 
  private:
   void run_until(Instant end) {
-    constexpr int kStepsMax = 1'000'000;  // stops a core that never becomes idle
-    for (int steps = 0;; ++steps) {
-      S5066_ASSERT(steps < kStepsMax);
-      std::optional<Instant> next = parts_->dts.next_deadline();
-      const bool own = transmitting_ && (!next || transmitting_->second <= *next);
-      if (own) next = transmitting_->second;
-      if (!next || *next > end) break;
-      now_ = std::max(now_, *next);
+    bool own = false;
+    const auto next = [&] {
+      const std::optional<Instant> due = parts_->dts.next_deadline();
+      own = transmitting_ && (!due || transmitting_->second <= *due);
+      return own ? transmitting_->second : due;
+    };
+    sim::run_deadlines(now_, end, next, [&] {
       if (own) {
         const auto id = std::exchange(transmitting_, std::nullopt)->first;
-        give(modem::TransmitFinished{now_, id, modem::TransmitOutcome::sent});
-      } else {
-        parts_->dts.on_deadline(now_);
-        drain();
+        return give(modem::TransmitFinished{now_, id, modem::TransmitOutcome::sent});
       }
-    }
-    now_ = std::max(now_, end);
+      parts_->dts.on_deadline(now_);
+      drain();
+    });
   }
   void give(const modem::Event& event) {
     parts_->dts.on_modem_event(now_, event);

@@ -12,7 +12,7 @@
 #include "modem/api/port.h"
 #include "s5066d/base/rng.h"
 #include "tests/support/air.h"
-#include "tests/support/event_heap.h"
+#include "tests/support/virtual_time.h"
 #include "tests/support/fading_channel.h"
 
 namespace s5066::sim {

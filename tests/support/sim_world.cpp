@@ -26,35 +26,17 @@ Bytes payload(std::size_t station, std::uint32_t number, std::size_t octets) {
 
 }  // namespace
 
-/// A station's clock, which runs faster or slower than the world's clock.
-class StationClock {
- public:
-  explicit StationClock(int fast_ppm = 0) : fast_ppm_(fast_ppm) {}
-
-  Instant local(Instant world) const {
-    return world + world.time_since_epoch() / kMillion * fast_ppm_;
-  }
-  /// Returns the first instant of the world at which this clock shows `local`, or slightly later.
-  Instant world(Instant local) const {
-    Instant at = local - (local.time_since_epoch() / kMillion + Duration(1)) * fast_ppm_;
-    while (this->local(at) < local) at += local - this->local(at);
-    return at;
-  }
-
- private:
-  static constexpr int kMillion = 1'000'000;
-  int fast_ppm_;
-};
-
 struct World::Station {
+  Station(EventHeap& heap, int fast_ppm) : timer(heap, SkewedClock(fast_ppm)) {}
+  Instant local(Instant world) const { return timer.clock().local(world); }
+
   std::size_t index = 0;
-  StationClock clock;
+  Timer timer;
   std::size_t port = 0;
   std::unique_ptr<Rng> rng;
   NullTrace trace;
   NodeConfig config;
   std::unique_ptr<Node> node;
-  std::optional<Instant> armed;
 };
 
 World::World(Seed seed, const WorldOptions& options, const MakeAir& make_air)
@@ -67,14 +49,14 @@ World::World(Seed seed, const WorldOptions& options, const MakeAir& make_air)
     air_ = std::move(medium);
   }
   for (std::size_t i = 0; i < options.stations; ++i) {
-    auto station = std::make_unique<Station>();
+    const int fast_ppm = i < options.clocks_ppm.size() ? options.clocks_ppm[i] : 0;
+    auto station = std::make_unique<Station>(heap_, fast_ppm);
     Station* self = station.get();
     NodeConfig config = options.node;
     config.dts.address = address(i);
     config.dts.mode = options.mode;
     if (options.adjust) options.adjust(i, config);
     self->index = i;
-    if (i < options.clocks_ppm.size()) self->clock = StationClock(options.clocks_ppm[i]);
     self->config = config;
     self->rng = std::make_unique<Rng>(rng_.fork());
     self->node = std::make_unique<Node>(config, *self->rng, self->trace);
@@ -82,7 +64,7 @@ World::World(Seed seed, const WorldOptions& options, const MakeAir& make_air)
       on_modem_event(*self, event);
       drain(*self);
     });
-    self->node->on_utc(self->clock.local(heap_.now()), UtcSeconds{1'790'000'000});
+    self->node->on_utc(self->local(heap_.now()), UtcSeconds{1'790'000'000});
     stations_.push_back(std::move(station));
     drain(*self);
   }
@@ -99,29 +81,28 @@ const Node& World::node(std::size_t station) const {
 void World::on_modem_event(Station& station, modem::Event event) {
   std::visit(
       [&](auto& e) {
-        e.at = station.clock.local(e.at);
+        e.at = station.local(e.at);
         if constexpr (requires { e.first_bit_at; }) {
-          e.first_bit_at = station.clock.local(e.first_bit_at);
+          e.first_bit_at = station.local(e.first_bit_at);
         }
-        if constexpr (requires { e.ended_at; }) e.ended_at = station.clock.local(e.ended_at);
+        if constexpr (requires { e.ended_at; }) e.ended_at = station.local(e.ended_at);
       },
       event);
-  station.node->on_modem_event(station.clock.local(heap_.now()), event);
+  station.node->on_modem_event(station.local(heap_.now()), event);
 }
 
 void World::drain(Station& station) {
-  while (auto action = station.node->poll_action()) {
-    if (auto* command = std::get_if<modem::Command>(&*action)) {
+  const auto take = [&](NodeAction& action) {
+    if (auto* command = std::get_if<modem::Command>(&action)) {
       if (auto* burst = std::get_if<modem::TransmitBurst>(command)) {
-        burst->not_before = station.clock.world(burst->not_before);
+        burst->not_before = station.timer.clock().world(burst->not_before);
       }
       air_->command(station.port, *command);
-    } else if (auto* send = std::get_if<SendToClient>(&*action)) {
+    } else if (auto* send = std::get_if<SendToClient>(&action)) {
       const auto client = client_by_id_.find({station.index, send->client.value});
-      if (client == client_by_id_.end()) continue;
+      if (client == client_by_id_.end()) return;
       client->second->framer_.push(send->bytes);
-      station.node->on_client_taken(station.clock.local(heap_.now()), send->client,
-                                    send->bytes.size());
+      station.node->on_client_taken(station.local(heap_.now()), send->client, send->bytes.size());
       while (auto item = client->second->framer_.poll()) {
         const auto* frame = std::get_if<sis::Framer::Frame>(&*item);
         const auto primitive = frame ? sis::decode(frame->body)
@@ -132,15 +113,19 @@ void World::drain(Station& station) {
           client->second->unreadable_ = true;
         }
       }
-    } else if (auto* close = std::get_if<CloseClient>(&*action)) {
+    } else if (auto* close = std::get_if<CloseClient>(&action)) {
       const auto client = client_by_id_.find({station.index, close->client.value});
-      if (client == client_by_id_.end()) continue;
+      if (client == client_by_id_.end()) return;
       client->second->closed_ = true;
       client_by_id_.erase(client);
     }
-  }
+  };
+  take_all([&] { return station.node->poll_action(); }, take);
   check_links(station);
-  arm(station);
+  station.timer.arm(station.node->next_deadline(), [this, &station] {
+    station.node->on_deadline(station.local(heap_.now()));
+    drain(station);
+  });
 }
 
 void World::check_links(const Station& station) const {
@@ -152,27 +137,13 @@ void World::check_links(const Station& station) const {
   S5066_ASSERT(sublayers_agree_about_links);
 }
 
-void World::arm(Station& station) {
-  const auto deadline = station.node->next_deadline();
-  if (!deadline || station.armed == deadline) return;
-  station.armed = deadline;
-  Station* self = &station;
-  const Instant due = station.clock.world(*deadline);
-  heap_.schedule(std::max(due, heap_.now()), [this, self, deadline] {
-    if (self->armed != deadline) return;  // a later event armed another deadline
-    self->armed.reset();
-    self->node->on_deadline(self->clock.local(heap_.now()));
-    drain(*self);
-  });
-}
-
 Client& World::add_client(std::size_t station, SapId sap, sis::Confirmation confirmation) {
   clients_.push_back(std::make_unique<Client>());
   Client& client = *clients_.back();
   Station& at = *stations_[station];
   client.station_ = station;
   client.sap_ = sap;
-  client.id_ = at.node->on_client_connected(at.clock.local(heap_.now()));
+  client.id_ = at.node->on_client_connected(at.local(heap_.now()));
   client_by_id_[{station, client.id_.value}] = &client;
   Bytes bytes;
   sis::encode(sis::BindRequest{.sap = sap,
@@ -180,7 +151,7 @@ Client& World::add_client(std::size_t station, SapId sap, sis::Confirmation conf
                                .service = {.mode = sis::TransmissionMode::arq,
                                            .confirmation = confirmation}},
               bytes);
-  at.node->on_client_bytes(at.clock.local(heap_.now()), client.id_, bytes);
+  at.node->on_client_bytes(at.local(heap_.now()), client.id_, bytes);
   drain(at);
   S5066_ASSERT(client.bound_);
   return client;
@@ -213,7 +184,7 @@ void World::send(Client& client, std::size_t to, std::size_t octets, Duration ti
 void World::write(Client& client, ByteSpan octets) {
   if (client.closed_) return;
   Station& at = *stations_[client.station_];
-  at.node->on_client_bytes(at.clock.local(heap_.now()), client.id_, octets);
+  at.node->on_client_bytes(at.local(heap_.now()), client.id_, octets);
   drain(at);
 }
 
@@ -222,7 +193,7 @@ void World::give(Client& client, const sis::Primitive& primitive) {
   Station& at = *stations_[client.station_];
   Bytes bytes;
   sis::encode(primitive, bytes);
-  at.node->on_client_bytes(at.clock.local(heap_.now()), client.id_, bytes);
+  at.node->on_client_bytes(at.local(heap_.now()), client.id_, bytes);
   drain(at);
 }
 
@@ -246,10 +217,10 @@ void World::begin_anew(std::size_t station) {
   }
   std::erase_if(client_by_id_, [&](const auto& entry) { return entry.first.first == station; });
   self.node = std::make_unique<Node>(self.config, *self.rng, self.trace);
-  self.armed.reset();
+  self.timer.disarm();
   if (medium_) medium_->on_restart(self.port);
   self.node->on_utc(
-      self.clock.local(heap_.now()),
+      self.local(heap_.now()),
       UtcSeconds{1'790'000'000 + heap_.now().time_since_epoch() / std::chrono::seconds(1)});
   drain(self);
 }
@@ -259,7 +230,7 @@ void World::disconnect(Client& client) {
   client.closed_ = true;
   client_by_id_.erase({client.station_, client.id_.value});
   Station& at = *stations_[client.station_];
-  at.node->on_client_closed(at.clock.local(heap_.now()), client.id_);
+  at.node->on_client_closed(at.local(heap_.now()), client.id_);
   drain(at);
 }
 

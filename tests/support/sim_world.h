@@ -119,7 +119,7 @@ class World {
   /// Closes the client's connection without an unbind.
   void disconnect(Client& client);
 
-  void run_for(Duration d) { heap_.run_until(heap_.now() + d); }
+  void run_for(Duration d) { heap_.run_for(d); }
   void at(Instant when, EventHeap::Callback callback) { heap_.schedule(when, std::move(callback)); }
 
   /// Counts the U_PDUs with ARQ that did not have exactly one confirm or reject, over all clients
@@ -135,7 +135,6 @@ class World {
   void drain(Station& station);
   void check_links(const Station& station) const;
   void begin_anew(std::size_t station);
-  void arm(Station& station);
   void on_primitive(Client& client, const sis::Primitive& primitive);
   using OutcomeCount = unsigned Client::Sent::*;
   /// Records a confirm or reject with these first octets of the U_PDU.

@@ -140,11 +140,13 @@ class Pair {
 
  private:
   struct Station {
+    explicit Station(sim::EventHeap& heap) : timer(heap) {}
+
     Counters counters;
     NullTrace trace;
     std::unique_ptr<dts::DataTransfer> dts;
     std::size_t port = 0;
-    std::optional<Instant> armed;
+    sim::Timer timer;
   };
 
   void make(std::size_t at) {
@@ -176,25 +178,20 @@ class Pair {
     for (std::size_t i = 0; i < 2; ++i) make(i);
   }
   void drain(Station& station) {
-    while (auto action = station.dts->poll_action()) {
-      if (auto* command = std::get_if<modem::Command>(&*action)) {
+    const auto take = [&](dts::Action& action) {
+      if (auto* command = std::get_if<modem::Command>(&action)) {
         const auto* burst = std::get_if<modem::TransmitBurst>(command);
         const auto by = static_cast<std::size_t>(&station - stations_.data());
         if (burst) sent_.push_back({heap_.now(), burst->mode, burst->bytes.size(), by});
         medium_.command(station.port, *command);
-      } else if (std::holds_alternative<dts::ConnectionLost>(*action)) {
+      } else if (std::holds_alternative<dts::ConnectionLost>(action)) {
         lost_ = true;
       }
-    }
-    const auto deadline = station.dts->next_deadline();
-    if (!deadline || station.armed == deadline) return;
-    station.armed = deadline;
-    Station* self = &station;
-    heap_.schedule(std::max(*deadline, heap_.now()), [this, self, deadline] {
-      if (self->armed != deadline) return;
-      self->armed.reset();
-      self->dts->on_deadline(heap_.now());
-      drain(*self);
+    };
+    sim::take_all([&] { return station.dts->poll_action(); }, take);
+    station.timer.arm(station.dts->next_deadline(), [this, &station] {
+      station.dts->on_deadline(heap_.now());
+      drain(station);
     });
   }
 
@@ -202,7 +199,7 @@ class Pair {
   sim::EventHeap heap_;
   Rng rng_;
   sim::Medium medium_;
-  std::array<Station, 2> stations_;
+  std::array<Station, 2> stations_{Station(heap_), Station(heap_)};
   Instant made_{};
   std::uint64_t ids_ = 0;
   std::size_t links_lost_ = 0;

@@ -14,7 +14,7 @@
 #include "s5066d/base/ids.h"
 #include "s5066d/base/log.h"
 #include "s5066d/base/rng.h"
-#include "tests/support/event_heap.h"
+#include "tests/support/virtual_time.h"
 #include "tests/support/sim_medium.h"
 
 namespace s5066::bench {

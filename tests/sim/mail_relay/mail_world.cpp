@@ -6,6 +6,7 @@
 
 #include "gateways/acp142/mail/next_hops.h"
 #include "s5066d/base/assert.h"
+#include "s5066d/base/deadline_table.h"
 
 namespace s5066::sim {
 namespace {
@@ -34,6 +35,8 @@ std::vector<std::string> all_behind(const std::string& text, const std::string& 
 }  // namespace
 
 struct MailWorld::Station {
+  explicit Station(EventHeap& heap) : timer(heap) {}
+
   std::size_t index = 0;
   test::TemporaryFolder folder;
   acp142::AddressTable table;
@@ -47,12 +50,12 @@ struct MailWorld::Station {
   bool on = false;
   bool cut = false;
   bool sending = false;
-  std::optional<Instant> armed;
+  Timer timer;
 };
 
 MailWorld::MailWorld(std::uint64_t seed, const Options& options) : rng_(seed), options_(options) {
   for (std::size_t i = 0; i < options.stations; ++i) {
-    stations_.push_back(std::make_unique<Station>());
+    stations_.push_back(std::make_unique<Station>(heap_));
     stations_.back()->index = i;
     own(i, domain(i));
   }
@@ -99,7 +102,6 @@ void MailWorld::open(Station& station) {
   ++station.life;
   station.on = true;
   station.cut = station.sending = false;
-  station.armed.reset();
   MailCore::Config mail;
   mail.node = id(station.index);
   mail.hostname = "gw." + domain(station.index);
@@ -130,6 +132,7 @@ void MailWorld::power_off(Station& station) {
   ++counts_.restarts;
   ++station.life;
   station.on = false;
+  station.timer.disarm();
   const auto again = heap_.now() + from_seconds(60 * rng_.uniform());
   heap_.schedule(again, [this, &station] { open(station); });
 }
@@ -223,20 +226,18 @@ void MailWorld::drain(Station& station) {
   const unsigned life = station.life;
   bool more = true;
   while (more && !station.cut) {
-    more = false;
-    while (const auto node = station.air->poll_heard()) {
-      station.mail->on_heard(heap_.now(), *node);
-    }
-    while (auto event = station.air->poll_event()) {
-      more = true;
-      if (const auto* ended = std::get_if<p_mul::DestinationEnded>(&*event)) {
+    take_all([&] { return station.air->poll_heard(); },
+             [&](NodeId node) { station.mail->on_heard(heap_.now(), node); });
+    const auto take_event = [&](const p_mul::MessageEvent& event) {
+      if (const auto* ended = std::get_if<p_mul::DestinationEnded>(&event)) {
         station.mail->on_destination_ended(heap_.now(), *ended);
-      } else if (const auto* received = std::get_if<p_mul::Received>(&*event)) {
+      } else if (const auto* received = std::get_if<p_mul::Received>(&event)) {
         station.mail->on_received(heap_.now(), *received);
-      } else if (const auto* unanswered = std::get_if<p_mul::Unanswered>(&*event)) {
+      } else if (const auto* unanswered = std::get_if<p_mul::Unanswered>(&event)) {
         station.mail->on_unanswered(*unanswered);
       }
-    }
+    };
+    more = take_all([&] { return station.air->poll_event(); }, take_event);
     auto action = station.mail->poll_action();
     if (!action) continue;
     more = true;
@@ -349,16 +350,8 @@ void MailWorld::arrive(Station& station, const Bytes& octets) {
 }
 
 void MailWorld::arm(Station& station) {
-  auto next = station.air->next_deadline();
-  if (const auto mail = station.mail->next_deadline(); mail && (!next || *mail < *next)) {
-    next = mail;
-  }
-  if (!next || (station.armed && *station.armed <= *next)) return;
-  const Instant when = std::max(*next, heap_.now());
-  station.armed = when;
-  heap_.schedule(when, [this, &station, when, life = station.life] {
-    if (station.life != life || station.armed != when) return;
-    station.armed.reset();
+  const auto next = earlier(station.air->next_deadline(), station.mail->next_deadline());
+  station.timer.arm(next, [this, &station] {
     station.air->on_clock(heap_.now(), utc());
     station.mail->on_clock(heap_.now(), utc());
     station.air->on_deadline(heap_.now());

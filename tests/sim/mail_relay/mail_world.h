@@ -18,7 +18,7 @@
 #include "gateways/acp142/sqlite_mail_store.h"
 #include "gateways/p_mul/p_mul_core.h"
 #include "s5066d/base/rng.h"
-#include "tests/support/event_heap.h"
+#include "tests/support/virtual_time.h"
 #include "tests/unit/gateways/temporary_folder.h"
 
 namespace s5066::sim {

@@ -10,7 +10,7 @@
 #include "modem/audio/cable_mixer.h"
 #include "modem/worker/radio.h"
 #include "tests/support/air.h"
-#include "tests/support/event_heap.h"
+#include "tests/support/virtual_time.h"
 
 namespace s5066::sim {
 

@@ -19,6 +19,8 @@ using namespace std::chrono_literals;
 class DtsWorld {
  public:
   struct Station {
+    explicit Station(sim::EventHeap& heap) : timer(heap) {}
+
     Counters counters;
     NullTrace trace;
     std::unique_ptr<DataTransfer> dts;
@@ -32,7 +34,7 @@ class DtsWorld {
     std::vector<TransmitModeChanged> modes;
     std::vector<DataRateRefused> rates_refused;
     std::array<std::size_t, 16> dpdus_sent{};  // by type
-    std::optional<Instant> armed;
+    sim::Timer timer;
   };
 
   /// The last `plain` stations offer nothing beyond the standard.
@@ -40,7 +42,7 @@ class DtsWorld {
            Config config = {}, std::size_t plain = 0)
       : rng_(seed), medium_(heap_, rng_.fork(), options) {
     for (std::size_t i = 0; i < stations; ++i) {
-      auto station = std::make_unique<Station>();
+      auto station = std::make_unique<Station>(heap_);
       config.address = address(i);
       config.offer_extensions = config.offer_extensions && i + plain < stations;
       station->dts =
@@ -89,7 +91,7 @@ class DtsWorld {
     stations_[at]->dts->set_silent(heap_.now(), on);
     drain(*stations_[at]);
   }
-  void run_for(Duration d) { heap_.run_until(heap_.now() + d); }
+  void run_for(Duration d) { heap_.run_for(d); }
 
  private:
   static void count(ByteSpan burst, std::array<std::size_t, 16>& by_type) {
@@ -101,39 +103,34 @@ class DtsWorld {
     }
   }
   void drain(Station& station) {
-    while (auto action = station.dts->poll_action()) {
-      if (auto* command = std::get_if<modem::Command>(&*action)) {
+    const auto take = [&](Action& action) {
+      if (auto* command = std::get_if<modem::Command>(&action)) {
         if (const auto* burst = std::get_if<modem::TransmitBurst>(command)) {
           count(burst->bytes, station.dpdus_sent);
         }
         medium_.command(station.port, *command);
-      } else if (auto* confirm = std::get_if<CpduConfirm>(&*action)) {
+      } else if (auto* confirm = std::get_if<CpduConfirm>(&action)) {
         station.confirmed.push_back(confirm->id);
-      } else if (auto* rejected = std::get_if<CpduRejected>(&*action)) {
+      } else if (auto* rejected = std::get_if<CpduRejected>(&action)) {
         station.rejected.push_back(*rejected);
-      } else if (auto* indication = std::get_if<CpduIndication>(&*action)) {
+      } else if (auto* indication = std::get_if<CpduIndication>(&action)) {
         station.received.push_back(std::move(*indication));
-      } else if (auto* lost = std::get_if<ConnectionLost>(&*action)) {
+      } else if (auto* lost = std::get_if<ConnectionLost>(&action)) {
         station.lost.push_back(lost->peer);
-      } else if (auto* warning = std::get_if<WarningReceived>(&*action)) {
+      } else if (auto* warning = std::get_if<WarningReceived>(&action)) {
         station.warnings.push_back(*warning);
-      } else if (auto* advice = std::get_if<DataRateAdvised>(&*action)) {
+      } else if (auto* advice = std::get_if<DataRateAdvised>(&action)) {
         station.advised.push_back(*advice);
-      } else if (auto* mode = std::get_if<TransmitModeChanged>(&*action)) {
+      } else if (auto* mode = std::get_if<TransmitModeChanged>(&action)) {
         station.modes.push_back(*mode);
-      } else if (auto* refused = std::get_if<DataRateRefused>(&*action)) {
+      } else if (auto* refused = std::get_if<DataRateRefused>(&action)) {
         station.rates_refused.push_back(*refused);
       }
-    }
-    const auto deadline = station.dts->next_deadline();
-    if (!deadline || station.armed == deadline) return;
-    station.armed = deadline;
-    Station* self = &station;
-    heap_.schedule(std::max(*deadline, heap_.now()), [this, self, deadline] {
-      if (self->armed != deadline) return;
-      self->armed.reset();
-      self->dts->on_deadline(heap_.now());
-      drain(*self);
+    };
+    sim::take_all([&] { return station.dts->poll_action(); }, take);
+    station.timer.arm(station.dts->next_deadline(), [this, &station] {
+      station.dts->on_deadline(heap_.now());
+      drain(station);
     });
   }
 

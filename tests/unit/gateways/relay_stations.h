@@ -12,13 +12,13 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <queue>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "gateways/common/sqlite_store.h"
 #include "gateways/file_relay/relay_core.h"
+#include "tests/support/virtual_time.h"
 #include "tests/unit/gateways/temporary_folder.h"
 
 namespace s5066::test {
@@ -39,10 +39,10 @@ class RelayStations {
     EXPECT_TRUE(opened);
     store_.emplace(std::move(opened).value());
     core_ = std::make_unique<file_relay::RelayCore>(config);
-    core_->on_clock(now_, utc(), now_.time_since_epoch());
-    core_->on_start(now_);
+    core_->on_clock(now(), utc(), now().time_since_epoch());
+    core_->on_start(now());
     pump();
-    core_->on_sis(now_, gateways::SisBound{2048});
+    core_->on_sis(now(), gateways::SisBound{2048});
     pump();
   }
 
@@ -52,7 +52,7 @@ class RelayStations {
                          std::optional<std::uint8_t> priority = std::nullopt) {
     const auto id = store_->enqueue({station(to), name, Bytes(octets, 7), utc(), priority});
     EXPECT_TRUE(id);
-    core_->on_spool_changed(now_);
+    core_->on_spool_changed(now());
     pump();
     return *id;
   }
@@ -73,20 +73,11 @@ class RelayStations {
   std::uint64_t updus_to(unsigned to) { return peers_[station(to)].updus; }
   std::size_t octets_at_node() const { return octets_at_node_; }
 
-  void run_for(Duration time) {
-    const Instant end = now_ + time;
-    while (!heap_.empty() && heap_.top().at <= end) {
-      const Event event = heap_.top();
-      heap_.pop();
-      now_ = event.at;
-      event.run();
-    }
-    now_ = end;
-  }
+  void run_for(Duration time) { heap_.run_for(time); }
   /// Returns the time until the file is there, or nothing if it takes longer than `most`.
   std::optional<Duration> time_until_arrival(unsigned at, const std::string& name, Duration most) {
-    const Instant start = now_;
-    while (now_ - start < most && !arrived_at(at, name)) run_for(std::chrono::seconds(1));
+    const Instant start = now();
+    while (now() - start < most && !arrived_at(at, name)) run_for(std::chrono::seconds(1));
     const auto arrived = arrived_at(at, name);
     if (!arrived) return std::nullopt;
     return *arrived - start.time_since_epoch();
@@ -95,7 +86,7 @@ class RelayStations {
   void hear(unsigned from) {
     Bytes updu;
     gateways::encode(gateways::RcopHeader{.application_id = 0x7777}, updu);
-    core_->on_sis(now_, gateways::SisIndication{station(from), gateways::kRcopSap, updu});
+    core_->on_sis(now(), gateways::SisIndication{station(from), gateways::kRcopSap, updu});
     pump();
   }
 
@@ -103,19 +94,11 @@ class RelayStations {
   gateways::SqliteStore& store() { return *store_; }
   UtcSeconds utc() const {
     return {1'700'000'000 +
-            std::chrono::duration_cast<std::chrono::seconds>(now_.time_since_epoch()).count()};
+            std::chrono::duration_cast<std::chrono::seconds>(now().time_since_epoch()).count()};
   }
-  Instant now() const { return now_; }
+  Instant now() const { return heap_.now(); }
 
  private:
-  struct Event {
-    Instant at;
-    std::uint64_t order;
-    std::function<void()> run;
-    bool operator<(const Event& other) const {
-      return at != other.at ? at > other.at : order > other.order;
-    }
-  };
   struct Peer {
     bool away = false;
     bool called = false;
@@ -125,13 +108,11 @@ class RelayStations {
     std::optional<gateways::RcopReassembler> reassembler;
   };
 
-  void at(Instant when, std::function<void()> run) { heap_.push({when, ++order_, std::move(run)}); }
-
   void pump() {
     while (auto action = core_->poll_action()) {
       if (auto* request = std::get_if<gateways::StoreRequest>(&*action)) {
-        at(now_ + std::chrono::milliseconds(2), [this, request = std::move(*request)] {
-          core_->on_store_result(now_, store_->execute(request));
+        heap_.schedule(now() + std::chrono::milliseconds(2), [this, request = std::move(*request)] {
+          core_->on_store_result(now(), store_->execute(request));
           pump();
         });
       } else if (auto* updu = std::get_if<gateways::SisUnidata>(&*action)) {
@@ -143,20 +124,16 @@ class RelayStations {
         if (peer.away) call(updu->destination);
       }
     }
-    const auto next = core_->next_deadline();
-    if (!next || (wake_at_ && *wake_at_ <= *next && *wake_at_ > now_)) return;
-    wake_at_ = std::max(*next, now_ + std::chrono::milliseconds(1));
-    at(*wake_at_, [this, when = *wake_at_] {
-      if (wake_at_ != when) return;
-      wake_at_.reset();
-      core_->on_deadline(now_);
+    const auto wake = [this] {
+      core_->on_deadline(now());
       pump();
-    });
+    };
+    timer_.arm(core_->next_deadline(), wake, std::chrono::milliseconds(1));
   }
 
   void call(Address address) {
     if (std::exchange(peers_[address].called, true)) return;
-    at(now_ + kCalls, [this, address] {
+    heap_.schedule(now() + kCalls, [this, address] {
       Peer& peer = peers_[address];
       peer.called = false;
       if (!peer.away) {
@@ -167,7 +144,7 @@ class RelayStations {
       for (const auto& [priority, updu] : waiting) {
         octets_at_node_ -= updu.updu.size();
         core_->on_sis(
-            now_, gateways::SisRejected{updu.id, sis::RejectReason::destination_not_responding});
+            now(), gateways::SisRejected{updu.id, sis::RejectReason::destination_not_responding});
       }
       pump();
     });
@@ -192,16 +169,16 @@ class RelayStations {
       sent.push_back(std::move(queue.begin()->second));
       queue.erase(queue.begin());
     }
-    at(now_ + from_seconds(seconds), [this, to = next->first, sent = std::move(sent)] {
+    heap_.schedule(now() + from_seconds(seconds), [this, to = next->first, sent = std::move(sent)] {
       std::vector<gateways::SisUnidata> answers;
       for (const auto& updu : sent) deliver(to, updu, answers);
-      at(now_ + kTurn, [this, to, sent, answers = std::move(answers)] {
+      heap_.schedule(now() + kTurn, [this, to, sent, answers = std::move(answers)] {
         for (const auto& updu : sent) {
           octets_at_node_ -= updu.updu.size();
-          core_->on_sis(now_, gateways::SisConfirmed{updu.id});
+          core_->on_sis(now(), gateways::SisConfirmed{updu.id});
         }
         for (const auto& answer : answers) {
-          core_->on_sis(now_, gateways::SisIndication{to, gateways::kRcopSap, answer.updu});
+          core_->on_sis(now(), gateways::SisIndication{to, gateways::kRcopSap, answer.updu});
         }
         pump();
         transmit_next();
@@ -216,16 +193,18 @@ class RelayStations {
       peer.reassembler.emplace(
           gateways::RcopReassembler::Config{.length_of = &file_relay::application_length});
     }
-    const auto pdu = peer.reassembler->on_updu(now_, station(0), gateways::kRcopSap, updu.updu);
+    const auto pdu = peer.reassembler->on_updu(now(), station(0), gateways::kRcopSap, updu.updu);
     if (!pdu || pdu->application_id != file_relay::kBftpApplication) return;
     const auto header = file_relay::decode_bftp_header(pdu->data);
-    peer.files.emplace(header->name, now_);
+    peer.files.emplace(header->name, now());
     gateways::SisUnidata answer;
     answer.updu = file_relay::frap_v2_updu(pdu->key.connection_id, pdu->key.updu_id, *header);
     answers.push_back(std::move(answer));
   }
 
   double octets_per_s_;
+  sim::EventHeap heap_;
+  sim::Timer timer_{heap_};
   TemporaryFolder folder_;
   std::optional<gateways::SqliteStore> store_;
   std::unique_ptr<file_relay::RelayCore> core_;
@@ -233,10 +212,6 @@ class RelayStations {
   Address last_served_{};
   bool busy_ = false;
   std::size_t octets_at_node_ = 0;
-  std::priority_queue<Event> heap_;
-  std::uint64_t order_ = 0;
-  std::optional<Instant> wake_at_;
-  Instant now_{};
 };
 
 }  // namespace s5066::test

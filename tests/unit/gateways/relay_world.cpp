@@ -28,12 +28,12 @@ RelayWorld::RelayWorld(std::uint64_t seed, const SubnetOptions& options)
 }
 
 UtcSeconds RelayWorld::utc() const {
-  const Duration since = now_.time_since_epoch() + clock_ahead;
+  const Duration since = now().time_since_epoch() + clock_ahead;
   return {1'700'000'000 + std::chrono::duration_cast<seconds>(since).count()};
 }
 
-void RelayWorld::at(Instant when, std::function<void()> run) {
-  heap_.push({when, ++order_, std::move(run)});
+void RelayWorld::after(Duration wait, sim::EventHeap::Callback run) {
+  heap_.schedule(now() + wait, std::move(run));
 }
 
 void RelayWorld::start(Side side) {
@@ -43,18 +43,17 @@ void RelayWorld::start(Side side) {
   s.store.emplace(std::move(opened).value());
   static_cast<void>(s.store->recover());  // the relay also starts without its inbox
   s.core = std::make_unique<RelayCore>(core_config);
-  s.wake_at.reset();
-  s.core->on_clock(now_, utc(), now_.time_since_epoch());
-  s.core->on_start(now_);
+  s.core->on_clock(now(), utc(), now().time_since_epoch());
+  s.core->on_start(now());
   pump(side);
-  at(now_ + seconds(1), [this, side, incarnation = s.incarnation] {
+  after(seconds(1), [this, side, incarnation = s.incarnation] {
     if (station(side).incarnation == incarnation) bind(side);
   });
 }
 
 void RelayWorld::set_clock(Side side, Duration step) {
   clock_ahead += step;
-  station(side).core->on_clock(now_, utc(), now_.time_since_epoch());
+  station(side).core->on_clock(now(), utc(), now().time_since_epoch());
   pump(side);
 }
 
@@ -63,6 +62,7 @@ void RelayWorld::kill(Side side) {
   ++s.incarnation;
   ++s.binding;
   ++s.kills;
+  s.timer.disarm();
   s.core.reset();
   s.store.reset();
   s.bound = false;
@@ -85,7 +85,7 @@ void RelayWorld::lose_connection(Side side, Duration outage) {
   s.queued = 0;
   s.flow_off = false;
   tell(side, gateways::SisLost{});
-  at(now_ + outage, [this, side, incarnation = s.incarnation] {
+  after(outage, [this, side, incarnation = s.incarnation] {
     if (station(side).incarnation == incarnation) bind(side);
   });
 }
@@ -95,13 +95,13 @@ bool RelayWorld::step(Side side) {
   if (!s.steps_left || --*s.steps_left > 0) return true;
   s.steps_left.reset();
   kill(side);
-  at(now_ + seconds(45), [this, side] { start(side); });
+  after(seconds(45), [this, side] { start(side); });
   return false;
 }
 
 void RelayWorld::tell(Side side, const gateways::SisEvent& event) {
   if (station(side).core == nullptr || !step(side)) return;
-  station(side).core->on_sis(now_, event);
+  station(side).core->on_sis(now(), event);
   pump(side);
 }
 
@@ -127,28 +127,25 @@ void RelayWorld::pump(Side side) {
   }
   const std::size_t outstanding = s.core->sender().outstanding() + s.core->receiver().outstanding();
   s.outstanding_peak = std::max(s.outstanding_peak, outstanding);
-  const auto next = s.core->next_deadline();
-  if (!next || (s.wake_at && *s.wake_at <= *next && *s.wake_at > now_)) return;
-  s.wake_at = std::max(*next, now_ + milliseconds(1));
-  at(*s.wake_at, [this, side, incarnation = s.incarnation, when = *s.wake_at] {
-    Station& woken = station(side);
-    if (woken.incarnation != incarnation || woken.wake_at != when) return;
-    woken.wake_at.reset();
-    if (!step(side)) return;
-    woken.core->on_deadline(now_);
-    pump(side);
-  });
+  s.timer.arm(
+      s.core->next_deadline(),
+      [this, side] {
+        if (!step(side)) return;
+        station(side).core->on_deadline(now());
+        pump(side);
+      },
+      milliseconds(1));
 }
 
 // The work and its result are two steps, because a relay may die between them.
 void RelayWorld::serve(Side side, gateways::StoreRequest request) {
   const std::uint64_t incarnation = station(side).incarnation;
-  at(now_ + milliseconds(2), [this, side, incarnation, request = std::move(request)] {
+  after(milliseconds(2), [this, side, incarnation, request = std::move(request)] {
     Station& s = station(side);
     if (s.incarnation != incarnation) return;
     auto result = s.store->execute(request);
     if (!step(side)) return;
-    s.core->on_store_result(now_, result);
+    s.core->on_store_result(now(), result);
     pump(side);
   });
 }
@@ -160,16 +157,15 @@ void RelayWorld::submit(Side side, gateways::SisUnidata updu) {
   if (s.flow_off) ++s.sent_while_off;
   if (++s.queued > subnet.queue_max && !s.flow_off) {
     s.flow_off = true;
-    at(now_, [this, side, binding = s.binding] {
+    after({}, [this, side, binding = s.binding] {
       if (station(side).binding == binding) tell(side, gateways::SisFlow{false});
     });
   }
-  s.line_free = std::max(s.line_free, now_) + subnet.per_updu;
+  s.line_free = std::max(s.line_free, now()) + subnet.per_updu;
   const Duration late = subnet.reordered ? seconds(rng_.below(20)) : seconds(0);
   const bool reject = rng_.chance(subnet.rejected);
-  at(s.line_free + late, [this, side, updu = std::move(updu), binding = s.binding, reject] {
-    arrive(side, updu, binding, reject);
-  });
+  after(s.line_free + late - now(), [this, side, updu = std::move(updu), binding = s.binding,
+                                     reject] { arrive(side, updu, binding, reject); });
 }
 
 void RelayWorld::arrive(Side from, const gateways::SisUnidata& updu, std::uint64_t binding,
@@ -208,7 +204,7 @@ gateways::SpoolId RelayWorld::send(Side from, const std::string& name, const Byt
   EXPECT_TRUE(id) << to_string(id.error());
   station(from).sent.push_back(*id);
   if (station(from).core != nullptr) {
-    station(from).core->on_spool_changed(now_);
+    station(from).core->on_spool_changed(now());
     pump(from);
   }
   return *id;
@@ -222,7 +218,7 @@ bool RelayWorld::change(Side side, gateways::SpoolChange change, gateways::Spool
   if (runs && s.core->sender().in_hand(id) == file_relay::SenderCore::InHand::busy) return false;
   const auto row = operators->change(change, id, utc());
   if (!row || !runs) return row.ok();
-  s.core->on_changed(now_, *row, change == gateways::SpoolChange::retry);
+  s.core->on_changed(now(), *row, change == gateways::SpoolChange::retry);
   pump(side);
   return true;
 }
@@ -231,17 +227,6 @@ gateways::SpoolItem RelayWorld::item(Side side, gateways::SpoolId id) {
   auto look = gateways::SqliteStore::open(station(side).store_config);
   EXPECT_TRUE(look);
   return **look->find(id);
-}
-
-void RelayWorld::run_for(Duration time) {
-  const Instant end = now_ + time;
-  while (!heap_.empty() && heap_.top().at <= end) {
-    Event event = heap_.top();
-    heap_.pop();
-    now_ = event.at;
-    event.run();
-  }
-  now_ = end;
 }
 
 bool RelayWorld::all_delivered() {
@@ -254,8 +239,8 @@ bool RelayWorld::all_delivered() {
 }
 
 bool RelayWorld::run_until_delivered(Duration time_max) {
-  const Instant end = now_ + time_max;
-  while (now_ < end) {
+  const Instant end = now() + time_max;
+  while (now() < end) {
     if (all_delivered()) return true;
     run_for(std::chrono::minutes(5));
   }

@@ -9,13 +9,13 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <queue>
 #include <string>
 #include <vector>
 
 #include "gateways/common/sqlite_store.h"
 #include "gateways/file_relay/relay_core.h"
 #include "s5066d/base/rng.h"
+#include "tests/support/virtual_time.h"
 #include "tests/unit/gateways/temporary_folder.h"
 
 namespace s5066::test {
@@ -60,7 +60,7 @@ class RelayWorld {
   /// While muted, everything from here to the other side is lost, and no side is told.
   void mute(Side from, bool muted) { station(from).muted = muted; }
 
-  void run_for(Duration time);
+  void run_for(Duration time) { heap_.run_for(time); }
   /// True when every file sent so far has been delivered within the time.
   bool run_until_delivered(Duration time_max);
 
@@ -76,17 +76,19 @@ class RelayWorld {
   const std::vector<file_relay::RelayEvent>& log(Side side) { return station(side).log; }
   /// Hands a U_PDU to the relay as if it had come over the air.
   void inject(Side to, const Bytes& updu);
-  Instant now() const { return now_; }
+  Instant now() const { return heap_.now(); }
 
  private:
   struct Station {
+    explicit Station(sim::EventHeap& heap) : timer(heap) {}
+
     Address address;
     gateways::SqliteStore::Config store_config;
     std::optional<gateways::SqliteStore> store;
     std::unique_ptr<file_relay::RelayCore> core;
     std::uint64_t incarnation = 0;
     std::optional<std::uint64_t> steps_left;
-    std::optional<Instant> wake_at;
+    sim::Timer timer;
     int inbox_errno = 0;
     bool muted = false;
     bool bound = false;
@@ -103,18 +105,9 @@ class RelayWorld {
     std::map<file_relay::RelayEvent::Kind, std::uint64_t> events;
     std::vector<file_relay::RelayEvent> log;
   };
-  struct Event {
-    Instant at;
-    std::uint64_t order;
-    std::function<void()> run;
-    bool operator<(const Event& other) const {
-      return at != other.at ? at > other.at : order > other.order;  // the earliest on top
-    }
-  };
-
   Station& station(Side side) { return stations_[side]; }
   UtcSeconds utc() const;
-  void at(Instant when, std::function<void()> run);
+  void after(Duration wait, sim::EventHeap::Callback run);
   /// Runs only if the relay has not died meanwhile. True if it lives on.
   bool step(Side side);
   void bind(Side side);
@@ -127,10 +120,8 @@ class RelayWorld {
 
   Rng rng_;
   TemporaryFolder folder_;
-  Station stations_[2];
-  std::priority_queue<Event> heap_;
-  std::uint64_t order_ = 0;
-  Instant now_{};
+  sim::EventHeap heap_;
+  Station stations_[2]{Station(heap_), Station(heap_)};
 };
 
 }  // namespace s5066::test

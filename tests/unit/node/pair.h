@@ -13,9 +13,11 @@
 #include <vector>
 
 #include "modem/api/airtime.h"
+#include "s5066d/base/deadline_table.h"
 #include "s5066d/node/node.h"
 #include "sis/codec.h"
 #include "sis/framer.h"
+#include "tests/support/virtual_time.h"
 
 namespace s5066::test {
 
@@ -118,25 +120,16 @@ class Medium {
   std::function<void()> on_settled;
 
   void run_for(Duration duration) {
-    const Instant end = now_ + duration;
-    for (;;) {
-      std::optional<Instant> next;
-      for (const auto& station : stations_) next = earliest(next, station->node.next_deadline());
-      if (!due_.empty()) next = earliest(next, due_.begin()->first);
-      if (!next || *next > end) break;
-      now_ = std::max(now_, *next);
-      step();
-    }
-    now_ = end;
+    const auto next = [this] {
+      std::optional<Instant> due;
+      if (!due_.empty()) due = due_.begin()->first;
+      for (const auto& station : stations_) due = earlier(due, station->node.next_deadline());
+      return due;
+    };
+    sim::run_deadlines(now_, now_ + duration, next, [this] { step(); });
   }
 
  private:
-  static std::optional<Instant> earliest(std::optional<Instant> a, std::optional<Instant> b) {
-    if (!a) return b;
-    if (!b) return a;
-    return std::min(*a, *b);
-  }
-
   void step() {
     while (!due_.empty() && due_.begin()->first <= now_) {
       const auto what = due_.begin()->second;
@@ -152,7 +145,8 @@ class Medium {
 
   void collect() {
     for (std::size_t i = 0; i < stations_.size(); ++i) {
-      while (auto action = stations_[i]->node.poll_action()) take(i, *action);
+      sim::take_all([&] { return stations_[i]->node.poll_action(); },
+                    [&](const NodeAction& action) { take(i, action); });
     }
     if (on_settled) on_settled();
   }

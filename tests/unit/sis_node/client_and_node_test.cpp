@@ -13,6 +13,7 @@
 #include "s5066d/node/node.h"
 #include "sis/client_core.h"
 #include "sis/codec.h"
+#include "tests/support/virtual_time.h"
 
 namespace s5066 {
 namespace {
@@ -74,15 +75,16 @@ class Site {
   }
 
   void run_for(Duration duration) {
-    const Instant end = now + duration;
-    for (auto next = next_deadline(); next && *next <= end; next = next_deadline()) {
-      ASSERT_GE(*next, now);
-      now = *next;
+    const auto next = [this] {
+      const auto due = next_deadline();
+      EXPECT_GE(due.value_or(now), now);
+      return due;
+    };
+    sim::run_deadlines(now, now + duration, next, [this] {
       node.on_deadline(now);
       for (auto& peer : peers_) peer->core.on_deadline(now);
       settle();
-    }
-    now = end;
+    });
   }
 
  private:
