@@ -12,8 +12,8 @@
 #include "modem/api/port.h"
 #include "s5066d/base/rng.h"
 #include "tests/support/air.h"
-#include "tests/support/virtual_time.h"
 #include "tests/support/fading_channel.h"
+#include "tests/support/virtual_time.h"
 
 namespace s5066::sim {
 

@@ -14,8 +14,8 @@
 #include "s5066d/base/ids.h"
 #include "s5066d/base/log.h"
 #include "s5066d/base/rng.h"
-#include "tests/support/virtual_time.h"
 #include "tests/support/sim_medium.h"
+#include "tests/support/virtual_time.h"
 
 namespace s5066::bench {
 

@@ -4,9 +4,9 @@
 // Method: random histories. The model checks the node after each event, and after each history the
 //         network stops answering. tests/unit/sap_model walks all short histories.
 #include "tests/unit/sap/hard_link_model.h"
-#include "tests/support/seeds.h"
 
 #include "s5066d/base/rng.h"
+#include "tests/support/seeds.h"
 
 namespace s5066::sap::model {
 namespace {
