@@ -9,13 +9,10 @@ on again and sends something, the mail that still waits for it arrives. The life
 messages are short, so that the test takes minutes and not a day.
 """
 
-import argparse
-import pathlib
 import smtplib
 import sys
-import tempfile
 
-from udp import NAMES, Station, in_a_namespace, subjects, until
+from udp import NAMES, run, subjects, until
 
 PRIORITIES = [-4, -2, 0, 2, 4]
 EACH = 40  # messages of each priority to the station that is off
@@ -79,26 +76,5 @@ def play(alpha, bravo, charlie):
         sys.exit(f"charlie has {subjects(charlie)}")
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--build", type=pathlib.Path, required=True)
-    parser.add_argument("--inside", action="store_true", help="the namespace has been made")
-    options = parser.parse_args()
-    if not options.inside:
-        in_a_namespace()
-        print("no network namespace can be made here")
-        sys.exit(77)
-    program = options.build / "gateways/acp142/s5066-acp142"
-    with tempfile.TemporaryDirectory() as folder:
-        stations = [Station(n, pathlib.Path(folder), program, ROUTES if n == 0 else "")
-                    for n in range(len(NAMES))]
-        try:
-            play(*stations)
-        finally:
-            for station in stations:
-                station.process.kill()
-                station.process.wait()
-
-
 if __name__ == "__main__":
-    main()
+    run(play, ROUTES)

@@ -186,7 +186,8 @@ def in_a_namespace():
         os.execvp("unshare", unshare + ["sh", "-c", inside, "sh", sys.executable] + sys.argv)
 
 
-def main():
+def run(play, routes=""):
+    """Lets `play` have the stations, in a network namespace; the first of them has more routes."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--inside", action="store_true", help="the namespace has been made")
@@ -197,37 +198,42 @@ def main():
         sys.exit(77)
     program = options.build / "gateways/acp142/s5066-acp142"
     with tempfile.TemporaryDirectory() as folder:
-        stations = [Station(n, pathlib.Path(folder), program) for n in range(len(NAMES))]
-        alpha, bravo, charlie = stations
+        stations = [Station(n, pathlib.Path(folder), program, routes if n == 0 else "")
+                    for n in range(len(NAMES))]
         try:
-            client = smtplib.SMTP("127.0.0.1", alpha.port())
-            sizes = [0, 1000, 30000, 200000]
-            for number, size in enumerate(sizes):
-                if number == 2:
-                    bravo.kill()
-                body = "".join(f"{n:062d}\r\n" for n in range(size // 64))
-                client.sendmail("a@alpha.example", ["x@from-alpha.example"],
-                                f"Subject: {number}\r\nMessage-ID: <{number}@t>\r\n\r\n{body}")
-            until(lambda: len(charlie.sink.mails) >= len(sizes), *stations)
-            bravo.start()
-            # bravo repeats a delivery if it died between its mail server's reply and its own record
-            # of it.
-            until(lambda: len(set(subjects(bravo))) >= len(sizes), *stations)
-            until(lambda: alpha.log.read_text().count("mail_delivered") >= 2 * len(sizes), *stations)
-            wanted = sorted(str(n).encode() for n in range(len(sizes)))
-            for station in (bravo, charlie):
-                came = subjects(station)
-                if (sorted(set(came)) if station is bravo else came) != wanted:
-                    sys.exit(f"{station.name} has {came}")
-                largest = max(station.sink.mails, key=len)
-                if largest.count(b"\r\n") < sizes[-1] // 64:
-                    sys.exit(f"{station.name} lacks a part of the largest")
-            emcon(alpha, bravo, charlie, client)
+            play(*stations)
         finally:
             for station in stations:
                 station.process.kill()
                 station.process.wait()
 
 
+def play(alpha, bravo, charlie):
+    stations = (alpha, bravo, charlie)
+    client = smtplib.SMTP("127.0.0.1", alpha.port())
+    sizes = [0, 1000, 30000, 200000]
+    for number, size in enumerate(sizes):
+        if number == 2:
+            bravo.kill()
+        body = "".join(f"{n:062d}\r\n" for n in range(size // 64))
+        client.sendmail("a@alpha.example", ["x@from-alpha.example"],
+                        f"Subject: {number}\r\nMessage-ID: <{number}@t>\r\n\r\n{body}")
+    until(lambda: len(charlie.sink.mails) >= len(sizes), *stations)
+    bravo.start()
+    # bravo repeats a delivery if it died between its mail server's reply and its own record
+    # of it.
+    until(lambda: len(set(subjects(bravo))) >= len(sizes), *stations)
+    until(lambda: alpha.log.read_text().count("mail_delivered") >= 2 * len(sizes), *stations)
+    wanted = sorted(str(n).encode() for n in range(len(sizes)))
+    for station in (bravo, charlie):
+        came = subjects(station)
+        if (sorted(set(came)) if station is bravo else came) != wanted:
+            sys.exit(f"{station.name} has {came}")
+        largest = max(station.sink.mails, key=len)
+        if largest.count(b"\r\n") < sizes[-1] // 64:
+            sys.exit(f"{station.name} lacks a part of the largest")
+    emcon(alpha, bravo, charlie, client)
+
+
 if __name__ == "__main__":
-    main()
+    run(play)

@@ -19,6 +19,7 @@
 #include "s5066d/base/rng.h"
 #include "s5066d/posix/socket.h"
 #include "tests/support/patience.h"
+#include "tests/support/temporary_folder.h"
 
 namespace s5066::modem {
 namespace {
@@ -30,15 +31,10 @@ using test::kPatience;
 /// Gives each test a socket path of its own.
 class SocketPath {
  public:
-  SocketPath() {
-    std::string pattern = "/tmp/s5066-cable-XXXXXX";
-    directory_ = ::mkdtemp(pattern.data());
-  }
-  ~SocketPath() { std::filesystem::remove_all(directory_); }
-  std::string path() const { return directory_ + "/cable"; }
+  std::string path() const { return folder_ / "cable"; }
 
  private:
-  std::string directory_;
+  test::TemporaryFolder folder_;
 };
 
 /// Runs a hub in a thread.

@@ -2,11 +2,12 @@
 #include "modem/audio/card_search.h"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <chrono>
 #include <filesystem>
 #include <string>
+
+#include "tests/support/temporary_folder.h"
 
 namespace s5066::modem {
 namespace {
@@ -75,8 +76,8 @@ TEST(CardSearch, of_a_usb_socket_it_knows_without_a_look_that_no_card_is_in_it) 
 }
 
 TEST(CardsPresent, are_others_when_a_device_file_comes_or_goes_or_the_folder_does) {
-  std::string pattern = "/tmp/s5066-cards-XXXXXX";
-  const fs::path root = ::mkdtemp(pattern.data());
+  const test::TemporaryFolder folder;
+  const fs::path root = folder.path();
   const fs::path files = root / "snd";
   const CardsPresent none = cards_present(root, files);
   EXPECT_EQ(none, cards_present(root, files));
@@ -88,7 +89,6 @@ TEST(CardsPresent, are_others_when_a_device_file_comes_or_goes_or_the_folder_doe
   EXPECT_NE(some, cards_present(root, files));
   fs::create_directory(root / "card3");
   EXPECT_EQ(cards_present(root, files).cards.at(0).number, 3U);
-  fs::remove_all(root);
 }
 
 }  // namespace

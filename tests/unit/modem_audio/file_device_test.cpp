@@ -9,19 +9,14 @@
 #include <fstream>
 
 #include "modem/audio/wav_file.h"
+#include "tests/support/temporary_folder.h"
 
 namespace s5066::modem {
 namespace {
 
 class FileDeviceTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = "/tmp/s5066-wav-XXXXXX";
-    directory_ = ::mkdtemp(pattern.data());
-  }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
-
-  std::string path(const std::string& name) const { return directory_ + "/" + name; }
+  std::string path(const std::string& name) const { return folder_ / name; }
 
   void write_wav(const std::string& name, int rate, int channels,
                  const std::vector<float>& frames) const {
@@ -44,7 +39,7 @@ class FileDeviceTest : public testing::Test {
   }
 
  private:
-  std::string directory_;
+  test::TemporaryFolder folder_;
 };
 
 TEST_F(FileDeviceTest, a_recording_goes_in_and_what_is_sent_comes_out) {

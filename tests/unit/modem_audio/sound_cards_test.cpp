@@ -2,10 +2,11 @@
 #include "modem/audio/sound_cards.h"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <string>
+
+#include "tests/support/temporary_folder.h"
 
 namespace s5066::modem {
 namespace {
@@ -15,14 +16,7 @@ namespace fs = std::filesystem;
 /// Builds a folder tree in the form in which the kernel shows sound cards.
 class Sysfs {
  public:
-  Sysfs() {
-    std::string pattern = "/tmp/s5066-sysfs-XXXXXX";
-    root_ = ::mkdtemp(pattern.data());
-    fs::create_directories(cards());
-  }
-  ~Sysfs() { fs::remove_all(root_); }
-  Sysfs(const Sysfs&) = delete;
-  Sysfs& operator=(const Sysfs&) = delete;
+  Sysfs() { fs::create_directories(cards()); }
 
   fs::path cards() const { return root_ / "class/sound"; }
   /// Adds the device at the path `device` below devices/, with the folder `name` in it and a link
@@ -35,7 +29,8 @@ class Sysfs {
   void remove(const std::string& name) { fs::remove(cards() / name); }
 
  private:
-  fs::path root_;
+  test::TemporaryFolder folder_;
+  fs::path root_ = folder_.path();
 };
 
 constexpr const char* kController = "pci0000:00/0000:00:14.0/";

@@ -7,32 +7,26 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
 #include <array>
 #include <cstdint>
-#include <filesystem>
 #include <string>
 
 #include "s5066d/posix/fd.h"
+#include "tests/support/temporary_folder.h"
 
 namespace s5066::modem {
 
 class Fifo {
  public:
   Fifo() {
-    std::string pattern = "/tmp/s5066-hidraw-XXXXXX";
-    directory_ = ::mkdtemp(pattern.data());
     EXPECT_EQ(::mkfifo(path().c_str(), 0600), 0);
     end_ = posix::Fd(::open(path().c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
     EXPECT_TRUE(end_);
   }
-  ~Fifo() { std::filesystem::remove_all(directory_); }
-  Fifo(const Fifo&) = delete;
-  Fifo& operator=(const Fifo&) = delete;
 
-  std::string path() const { return directory_ + "/hidraw"; }
+  std::string path() const { return folder_ / "hidraw"; }
   /// Waits for the next report and returns it. Returns all ones if none comes within 20 s.
   std::array<std::uint8_t, 5> read() const {
     std::array<std::uint8_t, 5> report;
@@ -54,7 +48,7 @@ class Fifo {
   }
 
  private:
-  std::string directory_;
+  test::TemporaryFolder folder_;
   posix::Fd end_;
 };
 

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <filesystem>
 
 #include "modem/api/airtime.h"
 #include "modem/audio/cable_device.h"
@@ -11,6 +10,7 @@
 #include "modem/worker/sample_time.h"
 #include "s5066d/base/rng.h"
 #include "tests/support/seeds.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/unit/modem_worker/fakes.h"
 
 namespace s5066::modem {
@@ -23,18 +23,11 @@ using std::chrono::seconds;
 /// busy.
 class Cable {
  public:
-  explicit Cable(const CableMixer::Config& mixer = {}) {
-    std::string pattern = "/tmp/s5066-link-XXXXXX";
-    directory_ = ::mkdtemp(pattern.data());
-    open(mixer);
-  }
-  ~Cable() {
-    close();
-    std::filesystem::remove_all(directory_);
-  }
+  explicit Cable(const CableMixer::Config& mixer = {}) { open(mixer); }
+  ~Cable() { close(); }
   void open(const CableMixer::Config& mixer = {}, cable::Pace pace = cable::Pace::max) {
     hub_ = std::make_unique<CableHub>(CableHub::Config{
-        .socket_path = directory_ + "/cable", .pace = pace, .delay_blocks = 50, .mixer = mixer});
+        .socket_path = folder_ / "cable", .pace = pace, .delay_blocks = 50, .mixer = mixer});
     EXPECT_TRUE(hub_->open().ok());
     thread_ = std::thread([this] { EXPECT_TRUE(hub_->run().ok()); });
   }
@@ -46,12 +39,12 @@ class Cable {
   }
   std::unique_ptr<Device> end(std::uint16_t station) const {
     return std::make_unique<CableDevice>(
-        CableDevice::Config{.socket_path = directory_ + "/cable", .station = station});
+        CableDevice::Config{.socket_path = folder_ / "cable", .station = station});
   }
   CableHub::Stats stats() const { return hub_->stats(); }
 
  private:
-  std::string directory_;
+  test::TemporaryFolder folder_;
   std::unique_ptr<CableHub> hub_;
   std::thread thread_;
 };

@@ -20,6 +20,7 @@
 #include "s5066d/posix/main_tail.h"
 #include "s5066d/posix/socket.h"
 #include "s5066d/posix/tcp_progress.h"
+#include "tests/support/temporary_folder.h"
 
 namespace s5066::posix {
 namespace {
@@ -28,13 +29,6 @@ constexpr auto kPatience = std::chrono::seconds(20);
 
 class UnixSocket : public testing::Test {
  protected:
-  UnixSocket() {
-    std::string pattern = "/tmp/s5066-posix-XXXXXX";
-    folder_ = ::mkdtemp(pattern.data());
-    path_ = folder_ + "/socket";
-  }
-  ~UnixSocket() override { std::filesystem::remove_all(folder_); }
-
   Fd bind_there(int type) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -50,8 +44,8 @@ class UnixSocket : public testing::Test {
     EXPECT_TRUE(std::filesystem::exists(path_)) << "it was not ours to remove";
   }
 
-  std::string folder_;
-  std::string path_;
+  test::TemporaryFolder folder_;
+  std::string path_ = folder_ / "socket";
 };
 
 TEST_F(UnixSocket, of_a_dead_process_is_taken_over) {
@@ -86,7 +80,8 @@ TEST_F(UnixSocket, is_for_its_owner_only_from_the_first_moment_on) {
 }
 
 TEST_F(UnixSocket, path_may_have_107_characters_and_not_108) {
-  path_ = folder_ + "/" + std::string(sizeof(sockaddr_un::sun_path) - folder_.size() - 2, 'a');
+  const std::size_t folder_octets = (folder_ / "").size();
+  path_ = folder_ / std::string(sizeof(sockaddr_un::sun_path) - folder_octets - 1, 'a');
   EXPECT_TRUE(listen_unix(path_, 1));
   path_ += "a";
   const auto listener = listen_unix(path_, 1);

@@ -10,6 +10,7 @@
 #include <list>
 
 #include "s5066d/runtime/sis_listener.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/unit/runtime/sis_rig.h"
 
 namespace s5066::runtime {
@@ -17,16 +18,8 @@ namespace {
 
 using std::chrono::seconds;
 
-class OperatorView : public SisPort {
+class OperatorView : public TcpPort {
  protected:
-  using Client = TestClient<boost::asio::ip::tcp::socket>;
-
-  Client& connected() {
-    Client& client = clients_.emplace_back(io_);
-    client.connect(listener_->port());
-    client.read();
-    return client;
-  }
   /// Connects and binds a client and waits for the server's answer.
   Client& bound(std::uint8_t sap, std::uint8_t rank = 5) {
     Client& client = connected();
@@ -41,8 +34,6 @@ class OperatorView : public SisPort {
     return "origin=127.0.0.1:" + std::to_string(client.stream.local_endpoint().port());
   }
   std::uint64_t counted(Counter counter) const { return node_->counters()[counter]; }
-
-  std::list<Client> clients_;
 };
 
 TEST_F(OperatorView, a_bind_names_the_client_and_where_it_comes_from) {
@@ -230,12 +221,9 @@ class LocalSocket : public OperatorView {
   using Local = TestClient<boost::asio::local::stream_protocol::socket>;
 
   LocalSocket() {
-    std::string pattern = "/tmp/s5066-sis-XXXXXX";
-    folder_ = ::mkdtemp(pattern.data());
     config_.local.emplace();
-    config_.local->socket_path = folder_ + "/sis";
+    config_.local->socket_path = folder_ / "sis";
   }
-  ~LocalSocket() override { std::filesystem::remove_all(folder_); }
 
   Local& connect_locally() {
     Local& client = locals_.emplace_back(io_);
@@ -244,7 +232,7 @@ class LocalSocket : public OperatorView {
     return client;
   }
 
-  std::string folder_;
+  test::TemporaryFolder folder_;
   std::list<Local> locals_;
 };
 

@@ -4,8 +4,6 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 
-#include <list>
-
 #include "s5066d/posix/fd.h"
 #include "tests/unit/runtime/sis_rig.h"
 
@@ -16,16 +14,8 @@ namespace error = boost::asio::error;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-class PlainPort : public SisPort {
+class PlainPort : public TcpPort {
  protected:
-  using Client = TestClient<boost::asio::ip::tcp::socket>;
-
-  Client& connected() {
-    Client& client = clients_.emplace_back(io_);
-    client.connect(listener_->port());
-    client.read();
-    return client;
-  }
   /// Connects a client and waits until the server has served it.
   Client& accepted() {
     Client& client = connected();
@@ -45,8 +35,6 @@ class PlainPort : public SisPort {
     run_until([&] { return !client.received.empty() || client.end; });
     return client.received;
   }
-
-  std::list<Client> clients_;
 };
 
 TEST_F(PlainPort, carries_primitives_in_both_directions_and_in_order) {

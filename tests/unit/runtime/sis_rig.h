@@ -11,6 +11,7 @@
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
 #include <chrono>
+#include <list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -163,6 +164,21 @@ class TestClient {
   sis::Framer framer_;
   Bytes sending_;
   Bytes waiting_;
+};
+
+/// A port with clients over plain TCP.
+class TcpPort : public SisPort {
+ protected:
+  using Client = TestClient<boost::asio::ip::tcp::socket>;
+
+  Client& connected() {
+    Client& client = clients_.emplace_back(io_);
+    client.connect(listener_->port());
+    client.read();
+    return client;
+  }
+
+  std::list<Client> clients_;
 };
 
 inline sis::BindRequest bind_to(std::uint8_t sap, std::uint8_t rank = 5) {

@@ -5,10 +5,10 @@
 
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/stream.hpp>
-#include <filesystem>
 #include <list>
 
 #include "tests/support/certificates.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/unit/runtime/sis_rig.h"
 
 namespace s5066::runtime {
@@ -22,16 +22,12 @@ class TlsPort : public SisPort {
   using Client = TestClient<ssl::stream<tcp::socket>>;
 
   TlsPort() {
-    std::string pattern = "/tmp/s5066-tls-XXXXXX";
-    folder_ = ::mkdtemp(pattern.data());
-    authority_.emplace(folder_, "authority");
-    stranger_.emplace(folder_, "other");
+    authority_.emplace(folder_.path().string(), "authority");
+    stranger_.emplace(folder_.path().string(), "other");
     const test::CertificateFiles node = authority_->issue("node");
     config_.tls = TlsConfig{
         .certificate_file = node.certificate, .key_file = node.key, .ca_file = authority_->file()};
   }
-  ~TlsPort() override { std::filesystem::remove_all(folder_); }
-
   /// Makes a context that trusts the authority and shows a certificate if `files` names one.
   ssl::context& context(const std::optional<test::CertificateFiles>& files) {
     ssl::context& made = contexts_.emplace_back(ssl::context::tls_client);
@@ -72,7 +68,7 @@ class TlsPort : public SisPort {
     return client.received.empty() ? sis::Primitive{} : client.received[0];
   }
 
-  std::string folder_;
+  test::TemporaryFolder folder_;
   std::optional<test::Authority> authority_;
   std::optional<test::Authority> stranger_;
   std::list<ssl::context> contexts_;
@@ -214,10 +210,10 @@ TEST_F(TlsPort, does_not_open_without_its_files) {
   for (std::string TlsConfig::*file :
        {&TlsConfig::certificate_file, &TlsConfig::key_file, &TlsConfig::ca_file}) {
     config_.tls = good;
-    (*config_.tls).*file = folder_ + "/missing.pem";
+    (*config_.tls).*file = folder_ / "missing.pem";
     const auto opened = open();
     ASSERT_FALSE(opened);
-    EXPECT_NE(opened.error().detail.find(folder_ + "/missing.pem"), std::string::npos);
+    EXPECT_NE(opened.error().detail.find(folder_ / "missing.pem"), std::string::npos);
   }
   config_.tls = good;
   config_.tls->key_file = authority_->issue("another").key;

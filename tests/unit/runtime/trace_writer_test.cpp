@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <stdlib.h>
-
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -12,6 +10,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "tests/support/temporary_folder.h"
 
 namespace s5066::runtime {
 namespace {
@@ -35,8 +35,6 @@ TEST(TraceWriter, a_full_disk_ends_the_capture_and_not_the_service) {
 
 class Capture : public testing::Test {
  protected:
-  ~Capture() override { std::filesystem::remove_all(folder_); }
-
   void trace(TraceWriter& writer, int times) const {
     const Bytes dpdu(30);
     for (int n = 0; n < times; ++n) {
@@ -47,20 +45,16 @@ class Capture : public testing::Test {
   /// capture.
   std::optional<std::size_t> records(const std::string& name) const {
     std::error_code missing;
-    const auto size = std::filesystem::file_size(folder_ / name, missing);
+    const auto size = std::filesystem::file_size(folder_.path() / name, missing);
     if (missing || size < kHeader || (size - kHeader) % kRecord != 0) return std::nullopt;
     return (size - kHeader) / kRecord;
   }
-  std::string path() const { return (folder_ / "c.pcap").string(); }
+  std::string path() const { return folder_ / "c.pcap"; }
 
   static constexpr std::size_t kHeader = 24;
   static constexpr std::size_t kRecord = 16 + 30;
   Lines log_;
-  std::filesystem::path folder_ = [] {
-    std::string name = (std::filesystem::temp_directory_path() / "s5066_capture_XXXXXX").string();
-    EXPECT_NE(::mkdtemp(name.data()), nullptr);
-    return std::filesystem::path(name);
-  }();
+  test::TemporaryFolder folder_;
 };
 
 TEST_F(Capture, a_full_file_makes_room_for_the_next_and_the_oldest_goes) {
@@ -107,7 +101,7 @@ TEST_F(Capture, a_restart_puts_what_was_captured_before_aside) {
 
 TEST_F(Capture, files_that_cannot_be_moved_end_it_and_not_the_service) {
   TraceWriter writer(log_);
-  std::filesystem::create_directories(folder_ / "c.pcap.1" / "in the way");
+  std::filesystem::create_directories(folder_ / "c.pcap.1/in the way");
   const CaptureConfig config{.path = path(), .file_octets_max = kHeader + kRecord, .files_max = 2};
   ASSERT_TRUE(writer.open_capture(config, Duration{}).ok());
   trace(writer, 2);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Client connects over TLS to a server that requires a client certificate.
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <array>
 #include <boost/asio/io_context.hpp>
@@ -9,7 +8,6 @@
 #include <boost/asio/ssl.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +16,7 @@
 #include "sis/codec.h"
 #include "sis/framer.h"
 #include "tests/support/certificates.h"
+#include "tests/support/temporary_folder.h"
 
 namespace s5066::sis {
 namespace {
@@ -30,22 +29,12 @@ using boost::system::error_code;
 /// Makes two authorities, and certificates that the first one issued for "localhost" and for a
 /// client.
 struct Certificates {
-  Certificates() : authority(folder.path, "ca"), other(folder.path, "other") {
+  Certificates() : authority(folder.path().string(), "ca"), other(folder.path().string(), "other") {
     server = authority.issue("server", {"localhost"});
     client = authority.issue("client");
   }
 
-  struct Folder {
-    Folder() {
-      char name[] = "/tmp/s5066-tls-XXXXXX";
-      if (mkdtemp(name) != nullptr) path = name;
-    }
-    ~Folder() { std::filesystem::remove_all(path); }
-    Folder(const Folder&) = delete;
-    Folder& operator=(const Folder&) = delete;
-    std::string path;
-  };
-  Folder folder;
+  test::TemporaryFolder folder;
   test::Authority authority;
   test::Authority other;
   test::CertificateFiles server;
