@@ -87,7 +87,7 @@ LockstepStation::Node part_of(const std::vector<Planned>& plan, std::uint16_t st
   };
 }
 
-/// With sanitizers each mode goes one way, now the one, now the other.
+/// Each mode goes both ways, or with sanitizers one way, now the one and now the other.
 std::vector<Planned> every_mode_both_ways(std::uint64_t seed, Instant& end) {
   static constexpr std::array<std::uint16_t, 2> kBoth{0, 1};
   Rng rng(seed);
