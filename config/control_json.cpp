@@ -87,19 +87,20 @@ std::string_view word_of(modem::SoundLevel level) {
   return "unknown";
 }
 
-void fill(const modem::ModemStats& from, proto::ModemStatus& to) {
-  to.set_blocks(number(from.blocks));
-  to.set_samples_dropped(number(from.samples_dropped));
-  to.set_samples_underrun(number(from.samples_underrun));
-  to.set_events_lost(number(from.events_lost));
-  to.set_commands_refused(number(from.commands_refused));
-  to.set_device_losses(number(from.device_losses));
+void fill(const modem::ModemState& from, proto::ModemStatus& to) {
+  const auto count = [&](modem::ModemCounter counter) { return number(from.counters[counter]); };
+  to.set_blocks(count(modem::ModemCounter::blocks));
+  to.set_samples_dropped(count(modem::ModemCounter::samples_dropped));
+  to.set_samples_underrun(count(modem::ModemCounter::samples_underrun));
+  to.set_events_lost(count(modem::ModemCounter::events_lost));
+  to.set_commands_refused(count(modem::ModemCounter::commands_refused));
+  to.set_device_losses(count(modem::ModemCounter::device_losses));
   to.set_down(from.down);
-  to.set_ptt_failures(number(from.ptt_failures));
-  to.set_watchdog_trips(number(from.watchdog_trips));
+  to.set_ptt_failures(count(modem::ModemCounter::ptt_failures));
+  to.set_watchdog_trips(count(modem::ModemCounter::watchdog_trips));
   to.set_sound_level(std::string(word_of(from.sound_level)));
   to.set_sound_level_db(from.sound_level_db);
-  to.set_samples_clipped(number(from.samples_clipped));
+  to.set_samples_clipped(count(modem::ModemCounter::samples_clipped));
   if (from.clock_ppm) to.set_clock_ppm(*from.clock_ppm);
 }
 
@@ -208,16 +209,18 @@ std::string to_json(const NodeChanges& changes, bool certificates) {
   return json_of(to);
 }
 
-std::string to_json(const Counters& counters) {
+std::string to_json(const CounterRows& counters) {
   proto::CounterTable to;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(Counter::count); ++i) {
-    const auto counter = static_cast<Counter>(i);
-    const CounterInfo& about = info(counter);
+  for (const CounterRow& counter : counters) {
     proto::CounterValue& row = *to.add_counters();
-    row.set_name(std::string(about.name));
-    row.set_value(number(counters[counter]));
-    row.set_unit(std::string(about.unit));
-    row.set_help(std::string(about.help));
+    row.set_name(std::string(counter.name));
+    row.set_value(number(counter.value));
+    row.set_unit(std::string(counter.unit));
+    row.set_help(std::string(counter.help));
+    row.set_kind(counter.kind == CounterKind::gauge ? "gauge" : "counter");
+    for (const CounterLabel& label : counter.labels) {
+      (*row.mutable_labels())[label.name] = label.value;
+    }
   }
   return json_of(to);
 }

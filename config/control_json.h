@@ -8,7 +8,7 @@
 #include "config/control_request.h"
 #include "config/node_changes.h"
 #include "modem/api/modem.h"
-#include "s5066d/base/metrics.h"
+#include "s5066d/base/counter_set.h"
 #include "s5066d/base/result.h"
 #include "s5066d/node/node.h"
 
@@ -16,7 +16,7 @@ namespace s5066::config {
 
 struct DaemonStatus {
   NodeStatus node;
-  modem::ModemStats modem;
+  modem::ModemState modem;
   Instant now{};
   bool lockstep = false;
   std::uint16_t sis_port = 0;
@@ -37,6 +37,6 @@ std::string to_json(const BreakAsked& asked);
 std::string to_json(const sap::UpduList& list);
 std::string to_json(const PurgeDone& done);
 std::string to_json(const NodeChanges& changes, bool certificates);
-std::string to_json(const Counters& counters);
+std::string to_json(const CounterRows& counters);
 
 }  // namespace s5066::config

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The counters of a node: one table of name, unit and help. Operators read them, and simulations
-// assert on them. All cores add to the same injected object.
+// The counters of a node. All its cores add to the same injected object.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <string_view>
+
+#include "s5066d/base/counter_set.h"
 
 namespace s5066 {
 
@@ -99,22 +98,8 @@ enum class Counter : std::uint8_t {
   count
 };
 
-struct CounterInfo {
-  std::string_view name;
-  std::string_view unit;
-  std::string_view help;
-};
+const CounterTable<Counter>& counter_table(Counter);
 
-const CounterInfo& info(Counter counter);
-
-class Counters {
- public:
-  void add(Counter counter, std::uint64_t n = 1) { values_[index(counter)] += n; }
-  std::uint64_t operator[](Counter counter) const { return values_[index(counter)]; }
-
- private:
-  static std::size_t index(Counter counter) { return static_cast<std::size_t>(counter); }
-  std::array<std::uint64_t, static_cast<std::size_t>(Counter::count)> values_{};
-};
+using Counters = CounterSet<Counter>;
 
 }  // namespace s5066

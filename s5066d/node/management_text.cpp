@@ -50,9 +50,8 @@ ManagementLines status_lines(const NodeStatus& status) {
 
 ManagementLines statistics_lines(const Counters& counters) {
   Lines lines;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(Counter::count); ++i) {
-    const auto counter = static_cast<Counter>(i);
-    lines.add(std::string(info(counter).name), counters[counter]);
+  for (const CounterInfo<Counter>& info : counter_table(Counter{})) {
+    lines.add(std::string(info.name), counters[info.counter]);
   }
   return std::move(lines).sorted();
 }

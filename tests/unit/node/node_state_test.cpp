@@ -230,9 +230,8 @@ TEST_F(NodeStates, a_manager_asks_for_state_numbers_links_and_clients) {
             "octets_charged=129\ntransmitting=0\nupdus_awaiting_client=0\nupdus_below=0\n"
             "updus_queued=1\n");
   const std::string numbers = ask(alpha, boss, 2);
-  for (std::size_t i = 0; i < static_cast<std::size_t>(Counter::count); ++i) {
-    const std::string name(info(static_cast<Counter>(i)).name);
-    EXPECT_NE(numbers.find("\n" + name + "="), std::string::npos) << name;
+  for (const auto& info : counter_table(Counter{})) {
+    EXPECT_NE(numbers.find("\n" + std::string(info.name) + "="), std::string::npos) << info.name;
   }
   EXPECT_NE(
       ask(alpha, boss, 3).find("\nlink.1.2.3.5.state=calling\nlink.1.2.3.5.type=nonexclusive\n"),
