@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "modem/api/counters.h"
 #include "modem/api/port.h"
 #include "s5066d/base/result.h"
 #include "s5066d/base/time.h"
@@ -17,22 +18,15 @@ namespace s5066::modem {
 /// was measured.
 enum class SoundLevel : std::uint8_t { unknown, good, silent, too_low, clipping };
 
-struct ModemStats {
-  std::uint64_t blocks = 0;
-  std::uint64_t samples_dropped = 0;
-  std::uint64_t samples_underrun = 0;
-  std::uint64_t events_lost = 0;
-  std::uint64_t commands_refused = 0;
-  std::uint64_t device_losses = 0;
+struct ModemState {
+  ModemCounters counters;
+  ReceiverCounters receiver;  // all 0 with a remote modem
   /// The modem's device, or the host that has it, is lost: the modem receives nothing and takes no
   /// burst.
   bool down = false;
-  std::uint64_t ptt_failures = 0;
-  std::uint64_t watchdog_trips = 0;
   // The level of the last seconds in which the modem did not transmit.
   SoundLevel sound_level = SoundLevel::unknown;
   double sound_level_db = 0;  // relative to full scale, if known
-  std::uint64_t samples_clipped = 0;
   /// The deviation of the device's clock from this machine's clock. It is absent in lockstep and in
   /// the first minutes.
   std::optional<double> clock_ppm;
@@ -54,7 +48,7 @@ class Modem {
   virtual Instant now() const = 0;
   /// Returns true when the modem has stopped, or when its device did not come back.
   virtual bool finished() const = 0;
-  virtual ModemStats stats() const = 0;
+  virtual ModemState state() const = 0;
 
   /// Returns true when time advances only with blocks of samples, each of which waits for
   /// release().

@@ -14,6 +14,25 @@
 namespace s5066::modem {
 namespace {
 
+constexpr CounterTable<CableCounter> kCableCounters({
+    {CableCounter::blocks, "cable_blocks", "blocks", "blocks of samples mixed for the stations"},
+    {CableCounter::stations_present, "cable_stations_present", "stations", "stations connected now",
+     CounterKind::gauge},
+    {CableCounter::stations_joined, "cable_stations_joined", "stations", "stations that connected"},
+    {CableCounter::stations_lost, "cable_stations_lost", "stations",
+     "stations whose connection ended, for any reason"},
+    {CableCounter::hellos_refused, "cable_hellos_refused", "connections",
+     "connections refused because of their hello, or because too many are new"},
+    {CableCounter::protocol_errors, "cable_protocol_errors", "errors",
+     "violations of the protocol by stations and new connections"},
+    {CableCounter::accept_errors, "cable_accept_errors", "errors",
+     "connections that could not be accepted, for example without a free descriptor"},
+    {CableCounter::blocks_late, "cable_blocks_late", "blocks",
+     "blocks of stations that came too late to be delivered"},
+    {CableCounter::blocks_skipped, "cable_blocks_skipped", "blocks",
+     "blocks not sent to a station because it does not answer"},
+});
+
 using cable::Answer;
 using cable::Pace;
 
@@ -41,6 +60,10 @@ Reading read_into(const posix::Fd& socket, Bytes& in, std::size_t& held) {
 }
 
 }  // namespace
+
+const CounterTable<CableCounter>& counter_table(CableCounter) {
+  return kCableCounters;
+}
 
 CableHub::CableHub(const Config& config) : config_(config), mixer_(config.mixer) {
   S5066_ASSERT(config.mixer.stations >= 1 && config.mixer.stations <= cable::kStationsMax);
@@ -78,14 +101,14 @@ void CableHub::stop() {
   [[maybe_unused]] const auto written = ::write(wake_.get(), &one, sizeof one);
 }
 
-CableHub::Stats CableHub::stats() const {
-  const std::lock_guard lock(stats_mutex_);
-  return stats_;
+CableCounters CableHub::counters() const {
+  const std::lock_guard lock(counters_mutex_);
+  return counters_;
 }
 
-void CableHub::count(std::uint64_t Stats::*counter) {
-  const std::lock_guard lock(stats_mutex_);
-  ++(stats_.*counter);
+void CableHub::count(CableCounter counter) {
+  const std::lock_guard lock(counters_mutex_);
+  counters_.add(counter);
 }
 
 Result<void> CableHub::run() {
@@ -158,12 +181,12 @@ void CableHub::accept_connections() {
       if (errno == EAGAIN) return;
       if (errno == EINTR || errno == ECONNABORTED) continue;
       // The connection still waits, so poll() would report it at once and for ever.
-      count(&Stats::accept_errors);
+      count(CableCounter::accept_errors);
       accept_again_ = posix::monotonic_now() + kAcceptRetry;
       return;
     }
     if (pending_.size() >= config_.pending_max) {
-      count(&Stats::refused);
+      count(CableCounter::hellos_refused);
       continue;
     }
     PendingConnection& connection = pending_.emplace_back();
@@ -181,7 +204,7 @@ void CableHub::read_hello(PendingConnection& connection) {
   if (hello) {
     admit(connection, *hello);
   } else {
-    count(&Stats::protocol_errors);
+    count(CableCounter::protocol_errors);
   }
   connection.socket.reset();
 }
@@ -190,7 +213,7 @@ void CableHub::drop_slow_connections() {
   const Duration now = posix::monotonic_now();
   std::erase_if(pending_, [&](const PendingConnection& connection) {
     if (connection.socket && now < connection.deadline) return false;
-    if (connection.socket) count(&Stats::protocol_errors);
+    if (connection.socket) count(CableCounter::protocol_errors);
     return true;
   });
 }
@@ -220,17 +243,17 @@ void CableHub::admit(PendingConnection& connection, const cable::Hello& hello) {
                      .delay_blocks = static_cast<std::uint16_t>(delay_blocks_),
                      .utc = utc_began_ + lasted(index_)});
   if (answer != Answer::accepted) {
-    count(&Stats::refused);
+    count(CableCounter::hellos_refused);
     // This is the last message on the connection; whether it arrives does not matter.
     static_cast<void>(posix::send_all(connection.socket.get(), welcome, Duration::zero()));
     return;
   }
   station->socket = std::move(connection.socket);
   station->out = welcome;
-  count(&Stats::stations_joined);
   {
-    const std::lock_guard lock(stats_mutex_);
-    ++stats_.stations_present;
+    const std::lock_guard lock(counters_mutex_);
+    counters_.add(CableCounter::stations_joined);
+    counters_.add(CableCounter::stations_present);
   }
   flush(*station);
 }
@@ -244,7 +267,7 @@ void CableHub::read_station(Station& station) {
     if (reading == Reading::partial) return;
     if (reading == Reading::ended) return lose(station);
     if (!take_answer(station)) {
-      count(&Stats::protocol_errors);
+      count(CableCounter::protocol_errors);
       return lose(station);
     }
   }
@@ -264,7 +287,7 @@ bool CableHub::take_answer(Station& station) {
   station.unanswered = all || station.unanswered == 0 ? 0 : station.unanswered - 1;
   if (header->index + delay_blocks_ < index_) {
     ++station.late;
-    count(&Stats::blocks_late);
+    count(CableCounter::blocks_late);
     return true;
   }
   Sent& sent = station.answers[header->index % station.answers.size()];
@@ -295,15 +318,15 @@ void CableHub::lose(Station& station) {
   station.late = 0;
   station.unanswered = 0;
   for (Sent& sent : station.answers) sent.valid = false;
-  const std::lock_guard lock(stats_mutex_);
-  ++stats_.stations_lost;
-  --stats_.stations_present;
+  const std::lock_guard lock(counters_mutex_);
+  counters_.add(CableCounter::stations_lost);
+  counters_.set(CableCounter::stations_present, counters_[CableCounter::stations_present] - 1);
 }
 
 void CableHub::send_block(Station& station, std::span<const float> samples) {
   // A station with this much unread cannot have read the blocks that it answered.
   if (station.out.size() > config_.unanswered_blocks_max * station.in.size()) {
-    count(&Stats::protocol_errors);
+    count(CableCounter::protocol_errors);
     return lose(station);
   }
   cable::append_block(
@@ -353,7 +376,7 @@ void CableHub::advance_real_time(Duration now) {
     if (stations_[i].unanswered < config_.unanswered_blocks_max) {
       send_block(stations_[i], heard_[i]);
     } else {
-      count(&Stats::blocks_skipped);
+      count(CableCounter::blocks_skipped);
     }
   }
 }
@@ -369,7 +392,7 @@ void CableHub::make_next_block() {
   }
   mixer_.mix(sent_, heard_);
   ++index_;
-  count(&Stats::blocks);
+  count(CableCounter::blocks);
 }
 
 }  // namespace s5066::modem

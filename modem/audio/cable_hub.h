@@ -16,11 +16,27 @@
 #include "modem/audio/cable_mixer.h"
 #include "modem/audio/cable_protocol.h"
 #include "s5066d/base/bytes.h"
+#include "s5066d/base/counter_set.h"
 #include "s5066d/base/result.h"
 #include "s5066d/base/time.h"
 #include "s5066d/posix/socket.h"
 
 namespace s5066::modem {
+
+enum class CableCounter : std::uint8_t {
+  blocks,
+  stations_present,
+  stations_joined,
+  stations_lost,
+  hellos_refused,
+  protocol_errors,
+  accept_errors,
+  blocks_late,
+  blocks_skipped,
+  count
+};
+const CounterTable<CableCounter>& counter_table(CableCounter);
+using CableCounters = CounterSet<CableCounter>;
 
 class CableHub {
  public:
@@ -40,19 +56,6 @@ class CableHub {
     Duration behind_max = std::chrono::seconds(1);
   };
 
-  struct Stats {
-    std::uint64_t blocks = 0;  // blocks made so far
-    std::uint64_t stations_joined = 0;
-    std::uint64_t stations_lost = 0;    // for any reason
-    std::uint64_t refused = 0;          // refused hellos
-    std::uint64_t protocol_errors = 0;  // of stations and of new connections
-    std::uint64_t accept_errors = 0;    // for example when no descriptor is left
-    std::uint64_t blocks_late = 0;      // answers that came too late to be delivered
-    // These blocks were not sent to a station because it does not answer.
-    std::uint64_t blocks_skipped = 0;
-    std::size_t stations_present = 0;
-  };
-
   explicit CableHub(const Config& config);
   ~CableHub();
 
@@ -63,7 +66,7 @@ class CableHub {
   Result<void> run();
   /// May be called from any thread or a signal handler.
   void stop();
-  Stats stats() const;
+  CableCounters counters() const;
 
  private:
   struct Sent {
@@ -107,7 +110,7 @@ class CableHub {
   std::optional<Duration> next_deadline() const;
   void make_next_block();
   Duration lasted(std::uint64_t blocks) const;
-  void count(std::uint64_t Stats::*counter);
+  void count(CableCounter counter);
 
   Config config_;
   CableMixer mixer_;
@@ -125,8 +128,8 @@ class CableHub {
   Duration ticks_began_{};  // pace `real`: block n is due n block times after this
   std::uint64_t ticks_ = 0;
 
-  mutable std::mutex stats_mutex_;
-  Stats stats_;
+  mutable std::mutex counters_mutex_;
+  CableCounters counters_;
 };
 
 }  // namespace s5066::modem

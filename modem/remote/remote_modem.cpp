@@ -51,7 +51,7 @@ void RemoteModem::stop() {
 Result<void> RemoteModem::request(Command command) {
   const std::lock_guard lock(mutex_);
   const auto refuse = [this](ErrorCode code, const char* why) {
-    ++stats_.commands_refused;
+    counters_.add(ModemCounter::commands_refused);
     return Error{code, why};
   };
   if (auto* modes = std::get_if<SetReceiveModes>(&command)) listen_modes_ = modes->modes;
@@ -96,11 +96,12 @@ bool RemoteModem::finished() const {
   return finished_;
 }
 
-ModemStats RemoteModem::stats() const {
+ModemState RemoteModem::state() const {
   const std::lock_guard lock(mutex_);
-  ModemStats stats = stats_;
-  stats.down = !connected_ || device_lost_;
-  return stats;
+  ModemState state;
+  state.counters = counters_;
+  state.down = !connected_ || device_lost_;
+  return state;
 }
 
 bool RemoteModem::stopping() const {
@@ -269,7 +270,7 @@ Result<void> RemoteModem::take_event(const Link& link, Event event) {
   const auto in_ours = [&](auto& e) { e.at = link.clocks.to_ours(e.at); };
   const std::lock_guard lock(mutex_);
   if (events_.size() >= config_.events_max) {
-    ++stats_.events_lost;
+    counters_.add(ModemCounter::events_lost);
     return Error{ErrorCode::queue_full, "modem events are not being read"};
   }
   bool impossible = false;
@@ -306,9 +307,9 @@ Result<void> RemoteModem::take_event(const Link& link, Event event) {
                  },
                  [&](Fault& e) {
                    if (e.kind == FaultKind::command_refused) burst_.reset();
-                   if (e.kind == FaultKind::ptt_failed) ++stats_.ptt_failures;
+                   if (e.kind == FaultKind::ptt_failed) counters_.add(ModemCounter::ptt_failures);
                    if (e.kind == FaultKind::device_lost && !std::exchange(device_lost_, true)) {
-                     ++stats_.device_losses;
+                     counters_.add(ModemCounter::device_losses);
                    }
                    if (e.kind == FaultKind::device_back) device_lost_ = false;
                    in_ours(e);
@@ -335,7 +336,7 @@ void RemoteModem::on_lost(const Error& error) {
   const std::string why = "modem at " + config_.address + ": " + to_string(error);
   {
     const std::lock_guard lock(mutex_);
-    if (std::exchange(connected_, false)) ++stats_.device_losses;
+    if (std::exchange(connected_, false)) counters_.add(ModemCounter::device_losses);
     device_lost_ = false;  // the next host reports it
     commands_.clear();
     if (const auto burst = std::exchange(burst_, std::nullopt)) {

@@ -62,7 +62,7 @@ class RemoteModem final : public Modem {
   std::optional<Event> poll_event() override;
   Instant now() const override;
   bool finished() const override;
-  ModemStats stats() const override;
+  ModemState state() const override;
   bool lockstep() const override { return false; }
   void release(Instant) override {}
   Duration utc_began() const override { return {}; }
@@ -114,7 +114,7 @@ class RemoteModem final : public Modem {
   std::string lost_told_;           // the reason, until the host is back
   std::vector<Mode> listen_modes_;  // the modes wanted now; they are sent to each new host
   Instant newest_{};                // `at` of the last event
-  ModemStats stats_;
+  ModemCounters counters_;
   bool device_lost_ = false;  // state of the host's device
 };
 

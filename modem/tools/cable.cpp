@@ -73,13 +73,14 @@ Result<void> check(Arguments& arguments) {
   return {};
 }
 
-void print_summary(const CableHub::Stats& stats, const CableHub::Config& config) {
-  const double seconds =
-      static_cast<double>(stats.blocks) * config.block_samples / config.mixer.rate_hz;
-  std::cout << "cable carried_s=" << seconds << " stations_joined=" << stats.stations_joined
-            << " stations_lost=" << stats.stations_lost << " refused=" << stats.refused
-            << " protocol_errors=" << stats.protocol_errors << " blocks_late=" << stats.blocks_late
-            << " blocks_skipped=" << stats.blocks_skipped << std::endl;
+void print_summary(const CableCounters& counters, const CableHub::Config& config) {
+  const double seconds = static_cast<double>(counters[CableCounter::blocks]) *
+                         config.block_samples / config.mixer.rate_hz;
+  std::cout << "cable carried_s=" << seconds;
+  CounterRows rows;
+  counters.list(rows);
+  for (const CounterRow& row : rows) std::cout << " " << row.name << "=" << row.value;
+  std::cout << std::endl;
 }
 
 }  // namespace
@@ -95,7 +96,7 @@ int run_cable(const std::vector<std::string>& arguments) {
             << " pace=" << given.pace << " channel=" << given.channel
             << " seed=" << given.hub.mixer.seed << std::endl;
   const auto ended = run_until_signalled([&] { return hub.run(); }, [&] { hub.stop(); });
-  print_summary(hub.stats(), given.hub);
+  print_summary(hub.counters(), given.hub);
   return ended ? kExitOk : failure("cable", ended.error());
 }
 

@@ -66,7 +66,7 @@ class Demodulation {
       if (!samples || samples->empty()) break;
       if (auto fed = feed(*samples); !fed) return fed;
     }
-    choice_.end_input(receivers_.front().stats().samples);
+    choice_.end_input(receivers_.front().counters()[ReceiverCounter::samples]);
     const std::vector<float> silence(kSampleRate, 0.0F);
     for (unsigned i = 0; i < (busy() ? kSilenceSecondsMax : kSilenceSeconds); ++i) {
       if (auto fed = feed(silence); !fed) return fed;
@@ -90,7 +90,7 @@ class Demodulation {
         if (auto taken = choice_.take(i, *event); !taken) return taken;
       }
     }
-    return choice_.advance(receivers_.front().stats().samples);
+    return choice_.advance(receivers_.front().counters()[ReceiverCounter::samples]);
   }
 
   std::vector<BurstReceiver> receivers_;

@@ -81,14 +81,13 @@ class BurstReceiver::Impl {
   }
 
   void restart() {
-    stats_ = {};
     at_sample_ = 0;
     dc_in_ = dc_out_ = 0;
     pending_.clear();
     converter_.restart();
     history_.restart();
     for (const auto& listener : listeners_) listener->restart();
-    preambles_unwanted_ = 0;
+    refused_by_listeners_ = 0;
     demodulator_.reset();
     memory_.release();
     listening_on_ = false;
@@ -107,7 +106,7 @@ class BurstReceiver::Impl {
       pending_.push_back(without_dc(sanitized(sample)));
       if (pending_.size() == kHopSamples) hop();
     }
-    stats_.samples += samples.size();
+    counters_.add(ReceiverCounter::samples, samples.size());
   }
 
   std::optional<BurstEvent> poll_event() {
@@ -117,7 +116,7 @@ class BurstReceiver::Impl {
     return waiting->event;
   }
   bool busy() const { return receiving() || joined_at_; }
-  const Stats& stats() const { return stats_; }
+  const ReceiverCounters& counters() const { return counters_; }
 
  private:
   struct Held {
@@ -132,7 +131,7 @@ class BurstReceiver::Impl {
 
   float sanitized(float sample) {
     if (std::isfinite(sample) && std::abs(sample) <= kSampleMax) return sample;
-    ++stats_.samples_sanitized;
+    counters_.add(ReceiverCounter::samples_sanitized);
     return std::isfinite(sample) ? std::copysign(kSampleMax, sample) : 0.0F;
   }
 
@@ -176,7 +175,7 @@ class BurstReceiver::Impl {
     if (!noticed_at_) noticed_at_ = at_sample_;
     if (!joined_at_ && at_sample_ >= *noticed_at_ + kNoticeLag) {
       joined_at_ = at_sample_;
-      ++stats_.joined;
+      counters_.add(ReceiverCounter::bursts_joined);
       emit(BurstAcquired{.at_sample = at_sample_, .mode = found->mode, .joined = true});
     }
     enter(*found);
@@ -219,10 +218,11 @@ class BurstReceiver::Impl {
       if (wanted(reading->mode)) {
         acquire(*listener, *reading);
       } else {
-        ++preambles_unwanted_;
+        counters_.add(ReceiverCounter::preambles_refused);
       }
     }
-    stats_.preambles_refused = refused + preambles_unwanted_;
+    counters_.add(ReceiverCounter::preambles_refused, refused - refused_by_listeners_);
+    refused_by_listeners_ = refused;
   }
 
   // A preamble of 110A that announces the short interleaver may mean none at all.
@@ -255,7 +255,7 @@ class BurstReceiver::Impl {
     if (joined_at_) leave(CarrierDownReason::replaced, is_joined_one(reading));
     if (listening_on_) give_up();
     forget_traffic();
-    ++stats_.bursts;
+    counters_.add(ReceiverCounter::bursts);
     demodulator_ = listener.demodulator(reading, memory_);
     reading_ = reading;
     emit(BurstAcquired{.at_sample = at_sample_,
@@ -413,7 +413,7 @@ class BurstReceiver::Impl {
     listening_on_ = false;
     demodulator_.reset();
     memory_.release();
-    while (held_.pop()) ++stats_.blocks_unheard;
+    while (held_.pop()) counters_.add(ReceiverCounter::blocks_unheard);
   }
 
   void emit(const BurstEvent& event) { emit(event, octets_.end()); }
@@ -428,11 +428,11 @@ class BurstReceiver::Impl {
     const auto oldest = events_.pop();
     S5066_ASSERT(oldest.has_value());
     octets_.release(oldest->octets_until);
-    ++stats_.events_dropped;
+    counters_.add(ReceiverCounter::events_dropped);
   }
 
   std::vector<Mode> modes_;
-  Stats stats_;
+  ReceiverCounters counters_;
   std::uint64_t at_sample_ = 0;
   float dc_in_ = 0;
   float dc_out_ = 0;
@@ -441,7 +441,7 @@ class BurstReceiver::Impl {
   dsp::Downconverter converter_;
   SampleHistory history_;
   std::vector<std::unique_ptr<PreambleListener>> listeners_;  // one for each waveform
-  std::uint64_t preambles_unwanted_ = 0;
+  std::uint64_t refused_by_listeners_ = 0;                    // preambles, since the restart
   BurstMemory memory_{kBurstMemory};
   InMemory<Demodulator> demodulator_;
   PreambleReading reading_;  // the reading from which the demodulator was made
@@ -479,8 +479,8 @@ std::optional<BurstEvent> BurstReceiver::poll_event() {
 bool BurstReceiver::busy() const {
   return impl_->busy();
 }
-const BurstReceiver::Stats& BurstReceiver::stats() const {
-  return impl_->stats();
+const ReceiverCounters& BurstReceiver::counters() const {
+  return impl_->counters();
 }
 
 }  // namespace s5066::modem

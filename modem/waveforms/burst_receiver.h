@@ -37,6 +37,7 @@
 #include <span>
 #include <vector>
 
+#include "modem/api/counters.h"
 #include "modem/waveforms/burst_events.h"
 
 namespace s5066::modem {
@@ -56,16 +57,6 @@ class BurstReceiver {
   };
   /// This is the size needed by the blocks that wait for a signal to come back.
   static constexpr std::size_t kOctetsLeast = std::size_t{192} << 10;
-  struct Stats {
-    std::uint64_t samples = 0;
-    std::uint64_t samples_sanitized = 0;  // not finite or far beyond full scale
-    std::uint64_t preambles_refused = 0;  // reserved or unwanted mode, or too uncertain
-    std::uint64_t bursts = 0;
-    std::uint64_t joined = 0;  // transmissions noticed without their preamble
-    // These blocks were read after the loss of the signal and not delivered.
-    std::uint64_t blocks_unheard = 0;
-    std::uint64_t events_dropped = 0;
-  };
 
   BurstReceiver();
   explicit BurstReceiver(const Config& config);
@@ -89,7 +80,8 @@ class BurstReceiver {
   /// Returns true while the channel is in use: a burst has been acquired and has not ended, by all
   /// events up to now.
   bool busy() const;
-  const Stats& stats() const;
+  /// Counts since the construction; restart() keeps them.
+  const ReceiverCounters& counters() const;
 
  private:
   class Impl;

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "modem/api/counters.h"
 #include "modem/api/modes.h"
 #include "modem/api/port.h"
 #include "modem/waveforms/burst_events.h"
@@ -92,6 +93,7 @@ class Radio {
   /// The caller must read all events after every other call.
   std::optional<Event> poll_event();
 
+  const ReceiverCounters& receiver_counters() const { return receiver_.counters(); }
   /// Returns true when the last received samples were not our own transmission.
   bool hears() const { return !deaf(); }
   std::uint64_t clock() const { return clock_; }

@@ -98,7 +98,7 @@ Result<void> Worker::start() {
   clock_offset_ = -heard_from_device_at_;
   set_utc();
   if (!unkeyed) {
-    count(&Stats::ptt_failures);
+    count(ModemCounter::ptt_failures);
     key_missing_since_ = config_.monotonic();
     radio_->on_key_failed("the key could not be reached: " + unkeyed.error().detail);
   }
@@ -138,14 +138,14 @@ Result<void> Worker::request(Command command) {
   // A burst whose end could not be reported is not taken.
   const bool reportable = events_.capacity() - events_.size() > kEventsReserved;
   if (std::holds_alternative<TransmitBurst>(command) && !reportable) {
-    ++stats_.commands_refused;
+    state_.counters.add(ModemCounter::commands_refused);
     return Error{ErrorCode::queue_full, "modem events are not being read"};
   }
   if (commands_.push(std::move(command))) {
     wake_.notify_all();
     return {};
   }
-  ++stats_.commands_refused;
+  state_.counters.add(ModemCounter::commands_refused);
   return Error{ErrorCode::queue_full, "the modem has not taken the earlier commands yet"};
 }
 
@@ -176,9 +176,14 @@ void Worker::release(Instant until) {
   wake_.notify_all();
 }
 
-Worker::Stats Worker::stats() const {
+ModemState Worker::state() const {
+  const std::uint64_t unkeyings = key_.releases();
+  const std::uint64_t failed = key_.release_failures();
   const std::lock_guard lock(mutex_);
-  return stats_;
+  ModemState state = state_;
+  state.counters.set(ModemCounter::watchdog_unkeyings, unkeyings);
+  state.counters.set(ModemCounter::watchdog_unkeyings_failed, failed);
+  return state;
 }
 
 // --- The worker's thread
@@ -240,8 +245,8 @@ void Worker::take_losses(const Device::Received& received) {
   if (received.dropped > 0) radio_->on_dropped(to_modem_samples(received.dropped));
   if (received.underrun > 0) radio_->on_underrun(to_modem_samples(received.underrun));
   const std::lock_guard lock(mutex_);
-  stats_.samples_dropped += received.dropped;
-  stats_.samples_underrun += received.underrun;
+  state_.counters.add(ModemCounter::samples_dropped, received.dropped);
+  state_.counters.add(ModemCounter::samples_underrun, received.underrun);
 }
 
 void Worker::watch_level() {
@@ -254,9 +259,9 @@ void Worker::watch_level() {
     radio_->on_notice(good ? FaultKind::level_good : FaultKind::level_bad, notice->text);
   }
   const std::lock_guard lock(mutex_);
-  stats_.sound_level = sound_level_of(reading->verdict());
-  stats_.sound_level_db = power_db(reading->power);
-  stats_.samples_clipped = level_watch_->clipped();
+  state_.sound_level = sound_level_of(reading->verdict());
+  state_.sound_level_db = power_db(reading->power);
+  state_.counters.set(ModemCounter::samples_clipped, level_watch_->clipped());
 }
 
 /// No block has come for a while. In lockstep the other side may wait; otherwise the device hangs.
@@ -307,7 +312,7 @@ void Worker::move_key() {
     moved = unkey();
   }
   if (moved || is_within_grace(moved.error())) return;
-  count(&Stats::ptt_failures);
+  count(ModemCounter::ptt_failures);
   // A transmitter that did not unkey is told again but reported once.
   if (!key_failing_) radio_->on_key_failed(moved.error().detail);
   key_failing_ = true;
@@ -345,7 +350,7 @@ Result<void> Worker::unkey() {
 void Worker::reach_key() {
   if (config_.monotonic() - *key_missing_since_ < config_.key_retry) return;
   key_missing_since_ = config_.monotonic();
-  if (!key_.unkey()) return count(&Stats::ptt_failures);
+  if (!key_.unkey()) return count(ModemCounter::ptt_failures);
   key_missing_since_.reset();
   radio_->on_unkeyed();
 }
@@ -356,7 +361,7 @@ void Worker::report_trip() {
   const auto tripped = key_.tripped();
   if (!tripped || trip_reported_) return;
   trip_reported_ = true;
-  count(&Stats::watchdog_trips);
+  count(ModemCounter::watchdog_trips);
   radio_->on_key_failed(*tripped == KeyTrip::too_long
                             ? "watchdog: keyed for too long"
                             : "watchdog: keyed, but the device took no samples");
@@ -370,7 +375,7 @@ void Worker::unkey_at_the_end() {
       key_missing_since_ ? 1 : kUnkeyAttempts;  // a key that was never reached was not keyed by us
   for (unsigned attempt = 0; attempt < attempts; ++attempt) {
     if (key_.unkey()) return;
-    count(&Stats::ptt_failures);
+    count(ModemCounter::ptt_failures);
     std::this_thread::sleep_for(delay);
     delay *= 2;
   }
@@ -381,7 +386,7 @@ void Worker::unkey_at_the_end() {
 
 /// Returns false when the device did not come back, or when the worker is to stop.
 bool Worker::recover(const Error& error) {
-  count(&Stats::device_losses);
+  count(ModemCounter::device_losses);
   set_down(true);
   // Closing a device that hangs may take for ever, so the worker first unkeys and reports to the
   // node.
@@ -443,7 +448,7 @@ Result<void> Worker::reopen() {
 
 void Worker::set_down(bool down) {
   const std::lock_guard lock(mutex_);
-  stats_.down = down;
+  state_.down = down;
 }
 
 /// Returns the delay of the device and of the conversion between its rate and ours.
@@ -475,12 +480,13 @@ void Worker::set_clock() {
   const Duration now = config_.monotonic();
   if (!lockstep_) step_clock(now);
   const std::lock_guard lock(mutex_);
-  ++stats_.blocks;
+  state_.counters.add(ModemCounter::blocks);
+  state_.receiver = radio_->receiver_counters();
   clock_ = radio_->now();
   if (lockstep_) return;
   clock_offset_ = sample_clock_.ahead();
   clock_drift_.on_block(now, clock_.time_since_epoch());
-  stats_.clock_ppm = clock_drift_.ppm();
+  state_.clock_ppm = clock_drift_.ppm();
 }
 
 /// Sets the clock over the time that passed without samples: until a newly opened device began for
@@ -505,7 +511,7 @@ void Worker::step_clock(Duration now) {
       FaultKind::samples_dropped,
       std::to_string(samples) + " received samples lost without a report of the device");
   const std::lock_guard lock(mutex_);
-  stats_.samples_dropped += samples * info_.rate_hz / kSampleRate;
+  state_.counters.add(ModemCounter::samples_dropped, samples * info_.rate_hz / kSampleRate);
 }
 
 /// Hands the radio's events to the node and wakes it. In lockstep it does so also without events.
@@ -535,14 +541,14 @@ bool Worker::queue_event(Event event) {
   if (occupancy) occupancy_unreported_ = !fits;
   const bool of_unreported = unreported || (carrier_unreported_ && belongs_to_carrier(event));
   if (fits && !of_unreported && events_.push(std::move(event))) return true;
-  ++stats_.events_lost;
+  state_.counters.add(ModemCounter::events_lost);
   ++events_lost_unreported_;
   return false;
 }
 
-void Worker::count(std::uint64_t Stats::*counter) {
+void Worker::count(ModemCounter counter) {
   const std::lock_guard lock(mutex_);
-  ++(stats_.*counter);
+  state_.counters.add(counter);
 }
 
 }  // namespace s5066::modem

@@ -95,8 +95,6 @@ class Worker final : public Modem {
     std::function<Duration()> monotonic;
   };
 
-  using Stats = ModemStats;
-
   /// The worker's thread calls `notify` when events were queued and, in lockstep, at each block
   /// boundary.
   Worker(const Config& config, std::unique_ptr<Device> device, std::unique_ptr<Ptt> ptt,
@@ -125,7 +123,7 @@ class Worker final : public Modem {
   Duration utc_began() const override;
   void release(Instant until) override;
   bool finished() const override { return finished_; }
-  Stats stats() const override;
+  ModemState state() const override;
 
  private:
   static constexpr std::size_t kEventsReserved = 8;
@@ -156,7 +154,7 @@ class Worker final : public Modem {
   bool queue_event(Event event);
   void set_clock();
   void step_clock(Duration now);
-  void count(std::uint64_t Stats::*counter);
+  void count(ModemCounter counter);
 
   Config config_;
   std::unique_ptr<Device> device_;
@@ -204,7 +202,7 @@ class Worker final : public Modem {
   Duration utc_began_{};
   Duration clock_offset_{};  // real time: now() is the monotonic time plus this
   mutable Instant newest_reading_{};
-  Stats stats_;
+  ModemState state_;
 
   KeyWatchdog key_;  // last, because its thread reads the clock in config_
 };

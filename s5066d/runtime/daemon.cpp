@@ -220,14 +220,23 @@ Result<std::string> Daemon::answer(std::string_view request) {
 
 Result<std::string> Daemon::perform(const config::StatusAsked&) {
   return config::to_json(config::DaemonStatus{.node = node_.status(),
-                                              .modem = modem_->stats(),
+                                              .modem = modem_->state(),
                                               .now = modem_->now(),
                                               .lockstep = modem_->lockstep(),
                                               .sis_port = listener_.port()});
 }
 
+CounterRows Daemon::counters() const {
+  const modem::ModemState modem = modem_->state();
+  CounterRows rows;
+  node_.counters().list(rows);
+  modem.counters.list(rows);
+  modem.receiver.list(rows);
+  return rows;
+}
+
 Result<std::string> Daemon::perform(const config::CountersAsked&) {
-  return config::to_json(node_.counters());
+  return config::to_json(counters());
 }
 
 /// Runs a change of the node and logs the request and its result.

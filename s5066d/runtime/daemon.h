@@ -16,6 +16,7 @@
 #include "config/control_request.h"
 #include "config/node_setup.h"
 #include "config/problem.h"
+#include "s5066d/base/counter_set.h"
 #include "s5066d/base/log.h"
 #include "s5066d/base/rng.h"
 #include "s5066d/node/node.h"
@@ -44,6 +45,8 @@ class Daemon {
   /// SIGTERM with the transmitter unkeyed and everything closed, when clients have had a few
   /// seconds to take their output. An error names a failure of the environment.
   Result<void> run();
+  /// Returns the counters of the node, which has those of SIS clients too, and of the modem.
+  CounterRows counters() const;
 
  private:
   Result<void> start();

@@ -32,7 +32,7 @@ class ModemBridge final : public ModemPort {
   void release(Instant until);
   /// True if the device is lost permanently.
   bool finished() const { return modem_->finished(); }
-  modem::ModemStats stats() const { return modem_->stats(); }
+  modem::ModemState state() const { return modem_->state(); }
 
   /// Returns the time of day of Instant{}, in lockstep by the device's own clock; it changes when
   /// clocks are set.

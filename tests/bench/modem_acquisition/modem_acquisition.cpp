@@ -150,8 +150,8 @@ class Trial {
       const auto* const acquired = std::get_if<BurstAcquired>(&*event);
       if (acquired == nullptr) continue;
       found_ = true;
-      const bool noticed_only = receiver_.stats().joined > joined_;
-      joined_ = receiver_.stats().joined;
+      const bool noticed_only = receiver_.counters()[ReceiverCounter::bursts_joined] > joined_;
+      joined_ = receiver_.counters()[ReceiverCounter::bursts_joined];
       if (acquired->mode == mode_) {
         right_ = true;
       } else if (!noticed_only) {

@@ -380,7 +380,7 @@ void Station::watch_carrier() {
 }
 
 void Station::count_lost_events() {
-  counts_.events_lost += worker_->stats().events_lost;
+  counts_.events_lost += worker_->state().counters[ModemCounter::events_lost];
 }
 
 void Station::complain(const char* what, const std::string& detail) const {

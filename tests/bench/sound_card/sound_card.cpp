@@ -145,8 +145,8 @@ Exchange exchange(const Mode& mode, int bursts, Duration round_trip) {
     found.answer_ms.push_back(ms(*alpha.ended - *alpha.sent - airtime(mode, octets.size())));
   }
   for (Station* station : {&alpha, &bravo}) {
-    found.dropped += station->worker.stats().samples_dropped;
-    found.underrun += station->worker.stats().samples_underrun;
+    found.dropped += station->worker.state().counters[ModemCounter::samples_dropped];
+    found.underrun += station->worker.state().counters[ModemCounter::samples_underrun];
   }
   return found;
 }

@@ -87,9 +87,10 @@ TEST(SoundCard, a_burst_arrives_over_a_real_sound_system_both_ways) {
   expect_burst_arrives(*alpha, *bravo);
   expect_burst_arrives(*bravo, *alpha);
   for (const Worker* worker : {alpha.get(), bravo.get()}) {
-    const auto stats = worker->stats();
-    std::cout << "blocks " << stats.blocks << ", dropped " << stats.samples_dropped << ", late "
-              << stats.samples_underrun << '\n';
+    const ModemCounters counters = worker->state().counters;
+    std::cout << "blocks " << counters[ModemCounter::blocks] << ", dropped "
+              << counters[ModemCounter::samples_dropped] << ", late "
+              << counters[ModemCounter::samples_underrun] << '\n';
   }
 }
 

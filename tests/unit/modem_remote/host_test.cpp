@@ -107,7 +107,7 @@ class PlayedModem final : public Modem {
   }
   Instant now() const override { return Instant{posix::monotonic_now()}; }
   bool finished() const override { return false; }
-  ModemStats stats() const override { return {}; }
+  ModemState state() const override { return {}; }
   bool lockstep() const override { return false; }
   void release(Instant) override {}
   Duration utc_began() const override { return {}; }

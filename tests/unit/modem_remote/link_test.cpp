@@ -208,7 +208,7 @@ TEST(RemoteModem, a_host_that_goes_ends_the_burst_and_is_found_again) {
   EXPECT_EQ(finished->outcome, TransmitOutcome::aborted);
   EXPECT_EQ(node.await<Fault>()->kind, FaultKind::device_lost);
   EXPECT_FALSE(node.modem.request(TransmitBurst{.id = {2}, .mode = kMode}).ok());
-  EXPECT_GE(node.modem.stats().device_losses, 1U);
+  EXPECT_GE(node.modem.state().counters[ModemCounter::device_losses], 1U);
   lender.reopen();
   for (auto fault = node.await<Fault>(); fault; fault = node.await<Fault>()) {
     if (fault->kind == FaultKind::device_back) break;
@@ -234,20 +234,20 @@ TEST(RemoteModem, the_loss_of_the_hosts_sound_card_is_told_also_to_who_comes_lat
   Borrower node(lender.for_user());
   ASSERT_TRUE(node.send(1, 1));
   ASSERT_TRUE(node.await<TransmitFinished>().has_value());
-  EXPECT_FALSE(node.modem.stats().down);
+  EXPECT_FALSE(node.modem.state().down);
   lender.device->refuse_open(1'000'000, ErrorCode::io);
   lender.device->fail(ErrorCode::io);
   EXPECT_EQ(node.await<Fault>()->kind, FaultKind::device_lost);
-  EXPECT_TRUE(node.modem.stats().down);
+  EXPECT_TRUE(node.modem.state().down);
   node.modem.stop();
   Borrower later(lender.for_user());
   EXPECT_EQ(later.await<Fault>()->kind, FaultKind::device_lost);
-  EXPECT_TRUE(later.modem.stats().down);
+  EXPECT_TRUE(later.modem.state().down);
   lender.device->refuse_open(0, ErrorCode::io);
   for (auto fault = later.await<Fault>(); fault; fault = later.await<Fault>()) {
     if (fault->kind == FaultKind::device_back) break;
   }
-  EXPECT_FALSE(later.modem.stats().down);
+  EXPECT_FALSE(later.modem.state().down);
 }
 
 TEST(ModemHost, a_second_user_is_turned_away_and_the_first_goes_on) {

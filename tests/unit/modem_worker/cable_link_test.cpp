@@ -41,7 +41,7 @@ class Cable {
     return std::make_unique<CableDevice>(
         CableDevice::Config{.socket_path = folder_ / "cable", .station = station});
   }
-  CableHub::Stats stats() const { return hub_->stats(); }
+  CableCounters counters() const { return hub_->counters(); }
 
  private:
   test::TemporaryFolder folder_;
@@ -234,8 +234,8 @@ TEST(CableLink, a_station_killed_in_mid_burst_loses_its_burst_and_nothing_else) 
   ASSERT_TRUE(eventually([&] { return carrier.load(); }));
   victim->kill();
   victim.reset();
-  ASSERT_TRUE(eventually([&] { return cable.stats().stations_lost == 1; }));
-  const std::uint64_t blocks = cable.stats().blocks;
+  ASSERT_TRUE(eventually([&] { return cable.counters()[CableCounter::stations_lost] == 1; }));
+  const std::uint64_t blocks = cable.counters()[CableCounter::blocks];
   // The next process finds the cable in a usable state, and another burst gets through.
   LockstepStation successor(cable.end(0), [&](LockstepStation& self, Instant) {
     if (carrier_lost && self.all<TransmitStarted>().empty()) {
@@ -247,7 +247,7 @@ TEST(CableLink, a_station_killed_in_mid_burst_loses_its_burst_and_nothing_else) 
   EXPECT_TRUE(eventually([&] { return done.load(); }));
   successor.kill();
   survivor.kill();
-  EXPECT_GE(cable.stats().blocks, blocks);
+  EXPECT_GE(cable.counters()[CableCounter::blocks], blocks);
   const auto downs = survivor.all<CarrierDown>();
   ASSERT_EQ(downs.size(), 2U);
   EXPECT_EQ(downs[0].reason, CarrierDownReason::lost);
@@ -262,14 +262,15 @@ TEST(CableLink, a_hub_that_comes_back_is_found_again_by_both) {
   LockstepStation b(cable.end(1), on_and_on, config);
   ASSERT_TRUE(a.start().ok());
   ASSERT_TRUE(b.start().ok());
-  ASSERT_TRUE(eventually([&] { return cable.stats().blocks > 10; }));
+  ASSERT_TRUE(eventually([&] { return cable.counters()[CableCounter::blocks] > 10; }));
   cable.close();
   ASSERT_TRUE(eventually([&] {
-    return a.worker().stats().device_losses == 1 && b.worker().stats().device_losses == 1;
+    return a.worker().state().counters[ModemCounter::device_losses] == 1 &&
+           b.worker().state().counters[ModemCounter::device_losses] == 1;
   }));
   const Instant before = a.worker().now();
   cable.open();
-  ASSERT_TRUE(eventually([&] { return cable.stats().blocks > 10; }));
+  ASSERT_TRUE(eventually([&] { return cable.counters()[CableCounter::blocks] > 10; }));
   EXPECT_GT(a.worker().now(), before);
   a.kill();
   b.kill();

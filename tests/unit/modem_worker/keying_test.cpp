@@ -82,7 +82,7 @@ TEST(Worker, bursts_without_a_pause_between_them_are_each_kept_to_a_limit_of_the
   station.block();
   EXPECT_EQ(key->calls, calls) << "the key was not down all the time";
   EXPECT_EQ(faults, 0);
-  EXPECT_EQ(station.worker->stats().watchdog_trips, 0U);
+  EXPECT_EQ(station.worker->state().counters[ModemCounter::watchdog_trips], 0U);
   EXPECT_TRUE(key->down);
   // The limit still applies: the sample clock stands still, but the watchdog's clock goes on.
   station.clock += Duration(seconds(2)).count();
@@ -120,7 +120,7 @@ TEST(Worker, a_key_that_is_not_there_yet_is_told_of_and_no_burst_is_taken_until_
   EXPECT_EQ(key->calls, 1);
   for (int n = 0; n < 120; ++n) station.block();  // 2.46 s since the start: two more attempts
   EXPECT_EQ(key->calls, 3);
-  EXPECT_EQ(station.worker->stats().ptt_failures, 3U);
+  EXPECT_EQ(station.worker->state().counters[ModemCounter::ptt_failures], 3U);
   EXPECT_EQ(told().size(), 2U);
   for (int n = 0; n < 50; ++n) station.block();
   EXPECT_EQ(key->calls, 4);
@@ -171,7 +171,8 @@ TEST(Worker, looks_for_a_missing_key_also_while_the_sound_card_is_away) {
   ASSERT_TRUE(station.worker->start().ok());
   station.block();
   station.device->fail(ErrorCode::io);
-  ASSERT_TRUE(eventually([&] { return station.worker->stats().device_losses == 1; }));
+  ASSERT_TRUE(eventually(
+      [&] { return station.worker->state().counters[ModemCounter::device_losses] == 1; }));
   EXPECT_EQ(back, 0);
   station.clock += Duration(seconds(1)).count();
   EXPECT_TRUE(eventually([&] { return back == 1; }));
@@ -410,10 +411,10 @@ TEST(Worker, a_bad_level_is_told_and_shown_where_the_device_has_one) {
     ASSERT_TRUE(station.worker->start().ok());
     for (int n = 0; n < 499; ++n) station.block();
     EXPECT_EQ(told, 0);
-    EXPECT_EQ(station.worker->stats().sound_level, SoundLevel::unknown);
+    EXPECT_EQ(station.worker->state().sound_level, SoundLevel::unknown);
     for (int n = 0; n < 1000; ++n) station.block();  // 30 s in total
     EXPECT_EQ(told, has_level ? 1 : 0);
-    const SoundLevel level = station.worker->stats().sound_level;
+    const SoundLevel level = station.worker->state().sound_level;
     EXPECT_EQ(level, has_level ? SoundLevel::silent : SoundLevel::unknown);
   }
 }
@@ -430,13 +431,13 @@ TEST(Worker, what_comes_back_of_ones_own_transmission_is_no_level) {
       station.worker->request(TransmitBurst{.id = {1}, .mode = kMode, .bytes = Bytes(5000)}).ok());
   for (int n = 0; n < 600; ++n) station.block();
   ASSERT_FALSE(finished);
-  EXPECT_EQ(station.worker->stats().sound_level, SoundLevel::unknown);
+  EXPECT_EQ(station.worker->state().sound_level, SoundLevel::unknown);
   while (!finished) station.block();
   // The block in which we unkey does not count for the level either.
   for (int n = 0; n < 498; ++n) station.block();
-  EXPECT_EQ(station.worker->stats().sound_level, SoundLevel::unknown);
+  EXPECT_EQ(station.worker->state().sound_level, SoundLevel::unknown);
   station.block();
-  EXPECT_EQ(station.worker->stats().sound_level, SoundLevel::silent);
+  EXPECT_EQ(station.worker->state().sound_level, SoundLevel::silent);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ TEST(Worker, a_device_that_is_not_there_yet_counts_as_lost_and_is_used_once_it_c
   ASSERT_TRUE(lost.has_value());
   EXPECT_EQ(lost->kind, FaultKind::device_lost);
   EXPECT_NE(lost->detail.find("as told"), std::string::npos) << lost->detail;
-  EXPECT_TRUE(bench.worker->stats().down);
+  EXPECT_TRUE(bench.worker->state().down);
   ASSERT_TRUE(bench.send(1).ok());
   EXPECT_EQ(bench.await<Fault>()->kind, FaultKind::command_refused);
   EXPECT_FALSE(bench.worker->finished());
@@ -32,13 +32,13 @@ TEST(Worker, a_device_that_is_not_there_yet_counts_as_lost_and_is_used_once_it_c
   if (back && back->kind == FaultKind::samples_dropped) back = bench.await<Fault>();
   ASSERT_TRUE(back.has_value());
   EXPECT_EQ(back->kind, FaultKind::device_back);
-  EXPECT_FALSE(bench.worker->stats().down);
+  EXPECT_FALSE(bench.worker->state().down);
   ASSERT_TRUE(bench.send(2).ok());
   bench.device->give_blocks(5);
   EXPECT_TRUE(bench.await<TransmitStarted>().has_value());
   bench.device->fail(ErrorCode::io);
   EXPECT_EQ(bench.await<TransmitFinished>()->outcome, TransmitOutcome::aborted);
-  EXPECT_EQ(bench.worker->stats().device_losses, 2U);
+  EXPECT_EQ(bench.worker->state().counters[ModemCounter::device_losses], 2U);
 }
 
 TEST(Worker, of_a_device_that_may_come_later_the_rate_must_fit_from_the_start) {
@@ -82,7 +82,7 @@ TEST(Worker, why_a_device_does_not_come_is_told_again_and_ever_more_rarely) {
     EXPECT_GE(told_at[n] - told_at[n - 1], wait - 1) << n;
     EXPECT_LE(told_at[n] - told_at[n - 1], wait + 3) << n;
   }
-  EXPECT_EQ(bench.worker->stats().device_losses, 1U);
+  EXPECT_EQ(bench.worker->state().counters[ModemCounter::device_losses], 1U);
   bench.worker.reset();  // the worker goes before the clock that it uses
 }
 

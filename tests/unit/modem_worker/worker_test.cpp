@@ -92,7 +92,7 @@ TEST(Worker, the_last_command_that_fits_is_taken_and_the_next_refused) {
   const auto refused = bench.worker->request(AbortTransmit{});
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::queue_full);
-  EXPECT_EQ(bench.worker->stats().commands_refused, 1U);
+  EXPECT_EQ(bench.worker->state().counters[ModemCounter::commands_refused], 1U);
   bench.tick();
   EXPECT_TRUE(bench.worker->request(AbortTransmit{}).ok());
 }
@@ -107,7 +107,7 @@ TEST(Worker, ends_of_bursts_are_reported_even_when_nobody_reads_events) {
     ASSERT_TRUE(bench.worker->request(TransmitBurst{.id = {n}, .mode = kMode}).ok());
   }
   bench.tick(100);
-  EXPECT_GT(bench.worker->stats().events_lost, 0U);
+  EXPECT_GT(bench.worker->state().counters[ModemCounter::events_lost], 0U);
   const auto refused = bench.send(20);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::queue_full);
@@ -185,7 +185,7 @@ TEST(Worker, a_device_that_comes_back_is_used_again) {
   ASSERT_TRUE(eventually([&] { return bench.device->opened() == 4; }));
   EXPECT_TRUE(eventually([&] { return !bench.key->down; }));
   bench.tick(2);
-  EXPECT_EQ(bench.worker->stats().device_losses, 1U);
+  EXPECT_EQ(bench.worker->state().counters[ModemCounter::device_losses], 1U);
   ASSERT_TRUE(bench.send(2).ok());
   bench.tick(100);
   EXPECT_EQ(bench.await<TransmitFinished>()->outcome, TransmitOutcome::sent);
@@ -247,7 +247,7 @@ TEST(Worker, a_device_is_waited_for_as_long_as_it_takes_unless_there_is_a_limit)
   EXPECT_EQ(bench.await<Fault>()->kind, FaultKind::device_lost);
   bench.tick(2);
   EXPECT_EQ(faults_of(bench.events()), (std::vector{FaultKind::device_back}));
-  EXPECT_EQ(bench.worker->stats().device_losses, 1U);
+  EXPECT_EQ(bench.worker->state().counters[ModemCounter::device_losses], 1U);
 }
 
 TEST(Worker, a_device_that_comes_back_with_another_delay_is_used_with_that) {
@@ -376,7 +376,7 @@ TEST(Worker, the_watchdog_unkeys_when_the_device_stops_in_mid_burst) {
   bench.advance(milliseconds(100));
   EXPECT_TRUE(eventually([&] { return !bench.key->down; }));
   EXPECT_EQ(bench.await<Fault>()->kind, FaultKind::ptt_failed);
-  EXPECT_EQ(bench.worker->stats().watchdog_trips, 1U);
+  EXPECT_EQ(bench.worker->state().counters[ModemCounter::watchdog_trips], 1U);
   bench.block();
   EXPECT_EQ(bench.await<TransmitFinished>()->outcome, TransmitOutcome::aborted);
 }
@@ -423,7 +423,7 @@ TEST(Worker, a_transmitter_that_refuses_to_unkey_at_the_end_is_told_again) {
   bench.key->failures = 3;
   bench.worker->stop();
   EXPECT_FALSE(bench.key->down);
-  EXPECT_EQ(bench.worker->stats().ptt_failures, 3U);
+  EXPECT_EQ(bench.worker->state().counters[ModemCounter::ptt_failures], 3U);
 }
 
 TEST(Worker, a_real_time_device_that_falls_silent_is_lost) {
@@ -466,7 +466,7 @@ TEST(Worker, in_real_time_the_clock_runs_between_blocks_and_never_back) {
     EXPECT_GE(bench.worker->now(), last);
     last = bench.worker->now();
   }
-  EXPECT_EQ(bench.worker->stats().blocks, 202U);
+  EXPECT_EQ(bench.worker->state().counters[ModemCounter::blocks], 202U);
 }
 
 TEST(Worker, the_clock_follows_a_device_that_is_slower_than_ours) {
@@ -483,11 +483,11 @@ TEST(Worker, tells_how_far_the_clock_of_a_device_is_from_ours) {
   RealTimeBench bench;
   ASSERT_TRUE(bench.worker->start().ok());
   for (int n = 0; n < 7000; ++n) bench.block(std::chrono::microseconds(20'001));
-  ASSERT_TRUE(bench.worker->stats().clock_ppm);
-  EXPECT_NEAR(*bench.worker->stats().clock_ppm, -50, 0.5);
+  ASSERT_TRUE(bench.worker->state().clock_ppm);
+  EXPECT_NEAR(*bench.worker->state().clock_ppm, -50, 0.5);
   bench.device->give_blocks(1, {.dropped = 192, .underrun = 0});
   EXPECT_EQ(bench.await<Fault>()->kind, FaultKind::samples_dropped);
-  EXPECT_FALSE(bench.worker->stats().clock_ppm);
+  EXPECT_FALSE(bench.worker->state().clock_ppm);
 }
 
 TEST(Worker, a_device_that_began_late_has_lost_nothing_and_its_clock_is_right_at_once) {
@@ -500,7 +500,7 @@ TEST(Worker, a_device_that_began_late_has_lost_nothing_and_its_clock_is_right_at
   // No burst starts later than the node's clock showed.
   EXPECT_LE(bench.await<TransmitStarted>()->at, Instant(milliseconds(820 + 40)));
   EXPECT_TRUE(faults_of(bench.events()).empty());
-  EXPECT_EQ(bench.worker->stats().samples_dropped, 0U);
+  EXPECT_EQ(bench.worker->state().counters[ModemCounter::samples_dropped], 0U);
 }
 
 // PulseAudio stands still like this after its first blocks.
@@ -519,7 +519,7 @@ TEST(Worker, a_device_that_stands_still_when_it_has_just_begun_has_lost_nothing)
   EXPECT_LE(bench.await<TransmitStarted>()->at, Instant(milliseconds(34 * 20 + 800)));
   EXPECT_EQ(bench.await<TransmitFinished>()->outcome, TransmitOutcome::sent);
   EXPECT_TRUE(faults_of(bench.events()).empty());
-  EXPECT_EQ(bench.worker->stats().samples_dropped, 0U);
+  EXPECT_EQ(bench.worker->state().counters[ModemCounter::samples_dropped], 0U);
 }
 
 // This happens if the process was frozen, or if a card lost samples below the callback and does not
@@ -536,8 +536,8 @@ TEST(Worker, a_loss_that_the_device_does_not_tell_is_noticed_within_seconds) {
     ASSERT_TRUE(fault);
     EXPECT_EQ(fault->kind, FaultKind::samples_dropped);
     const Duration forgotten = lost / 1000 + milliseconds(5);  // the clock might be slow
-    EXPECT_NEAR(static_cast<double>(bench.worker->stats().samples_dropped), to_seconds(lost) * 9600,
-                to_seconds(forgotten) * 9600);
+    EXPECT_NEAR(static_cast<double>(bench.worker->state().counters[ModemCounter::samples_dropped]),
+                to_seconds(lost) * 9600, to_seconds(forgotten) * 9600);
     // The node's clock follows the sample clock again, so a burst that is to start now starts.
     bench.block();
     const Instant present = bench.worker->now();
@@ -590,8 +590,8 @@ TEST(Worker, losses_are_counted_and_told_and_the_clock_goes_on) {
   bench.device->give_blocks(1, {.dropped = 192, .underrun = 5});
   EXPECT_EQ(bench.await<Fault>()->kind, FaultKind::samples_dropped);
   EXPECT_GE(bench.worker->now(), Instant(milliseconds(60)));
-  EXPECT_EQ(bench.worker->stats().samples_dropped, 192U);
-  EXPECT_EQ(bench.worker->stats().samples_underrun, 5U);
+  EXPECT_EQ(bench.worker->state().counters[ModemCounter::samples_dropped], 192U);
+  EXPECT_EQ(bench.worker->state().counters[ModemCounter::samples_underrun], 5U);
 }
 
 }  // namespace

@@ -65,7 +65,8 @@ TEST(ReceiverAllocation, noise_costs_none) {
   tape.noise(0, 1);
   tape.silence(120).noise(10, 2);
   hear_without_allocation(receiver, tape, "noise");
-  EXPECT_GT(receiver.stats().preambles_refused, 0u);  // the receiver has read preambles
+  EXPECT_GT(receiver.counters()[ReceiverCounter::preambles_refused],
+            0u);  // the receiver has read preambles
 }
 
 TEST(ReceiverAllocation, speech_costs_none) {
@@ -73,7 +74,7 @@ TEST(ReceiverAllocation, speech_costs_none) {
   Tape tape;
   tape.samples() = speech_like(60, 3);
   hear_without_allocation(receiver, tape, "speech");
-  EXPECT_GT(receiver.stats().preambles_refused, 0u);
+  EXPECT_GT(receiver.counters()[ReceiverCounter::preambles_refused], 0u);
 }
 
 // Each burst is the first of its mode, in a receiver that has heard nothing before.
@@ -159,7 +160,7 @@ TEST(ReceiverAllocation, a_burst_entered_late_costs_none) {
   tape.samples().erase(tape.samples().begin(), tape.samples().begin() + 4 * kSampleRate);
   tape.silence(1).noise(25, 6);
   const Heard heard = hear_without_allocation(receiver, tape, "late");
-  EXPECT_EQ(receiver.stats().joined, 1u);
+  EXPECT_EQ(receiver.counters()[ReceiverCounter::bursts_joined], 1u);
   EXPECT_GT(heard.octets, 6400u / 8 * 5);
 }
 
@@ -171,7 +172,7 @@ TEST(ReceiverAllocation, events_that_nobody_fetches_cost_none) {
   test::AllocationCount count;
   receiver.process(tape.samples());
   EXPECT_EQ(count.stop(), 0u);
-  EXPECT_GT(receiver.stats().events_dropped, 0u);
+  EXPECT_GT(receiver.counters()[ReceiverCounter::events_dropped], 0u);
 }
 
 }  // namespace
