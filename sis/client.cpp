@@ -276,8 +276,8 @@ bool Client::bound() const {
 bool Client::stopped() const {
   return shell_->stopped();
 }
-const ClientCore::Stats& Client::stats() const {
-  return shell_->core().stats();
+const CounterSet<ClientCounter>& Client::counters() const {
+  return shell_->core().counters();
 }
 
 }  // namespace s5066::sis

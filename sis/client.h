@@ -84,7 +84,7 @@ class Client {
   bool bound() const;
   /// True if the client is closed or was never started.
   bool stopped() const;
-  const ClientCore::Stats& stats() const;
+  const CounterSet<ClientCounter>& counters() const;
 
  private:
   class Shell;

@@ -12,6 +12,33 @@ namespace s5066::sis {
 
 namespace {
 
+constexpr CounterTable<ClientCounter> kClientCounters({
+    {ClientCounter::connections, "sis_connections", "connections",
+     "connections to the node that were made"},
+    {ClientCounter::binds, "sis_binds", "binds", "successful binds"},
+    {ClientCounter::requests, "sis_requests", "requests",
+     "requests to send data that the client accepted"},
+    {ClientCounter::confirmed, "sis_requests_confirmed", "requests",
+     "requests that the node confirmed"},
+    {ClientCounter::rejected, "sis_requests_rejected", "requests",
+     "requests that the node rejected"},
+    {ClientCounter::sent, "sis_requests_sent", "requests",
+     "requests without confirmation that were handed to the node"},
+    {ClientCounter::unresolved, "sis_requests_unresolved", "requests",
+     "requests whose end is not known, because the connection or the bind ended"},
+    {ClientCounter::indications, "sis_indications", "indications", "U_PDUs received from the node"},
+    {ClientCounter::answers_unmatched, "sis_answers_unmatched", "answers",
+     "answers that match no request or hard link of the client"},
+    {ClientCounter::primitives_unsupported, "sis_primitives_unsupported", "primitives",
+     "primitives of an unknown type, which are ignored"},
+    {ClientCounter::protocol_errors, "sis_protocol_errors", "errors",
+     "violations of the protocol by the node; each ended the connection"},
+    {ClientCounter::keep_alives_answered, "sis_keep_alives_answered", "primitives",
+     "keep-alives of the node that were answered"},
+    {ClientCounter::keep_alives_sent, "sis_keep_alives_sent", "primitives",
+     "keep-alives sent to a node that was silent"},
+});
+
 constexpr std::uint8_t kNibbleMax = 15;
 constexpr std::uint8_t kRankOfManagement = 15;  // A.2.1.15(3)
 constexpr std::size_t kUpduMax = kBodyOctetsMax - kUnidataRequestFixed;
@@ -33,6 +60,10 @@ Indication clipped(Indication indication) {
 }
 
 }  // namespace
+
+const CounterTable<ClientCounter>& counter_table(ClientCounter) {
+  return kClientCounters;
+}
 
 ClientCore::ClientCore(const Config& config, Rng& rng)
     : config_(config),
@@ -101,7 +132,7 @@ void ClientCore::connect(Instant now) {
 
 void ClientCore::on_connected(Instant now) {
   if (state_ != State::connecting) return;
-  ++stats_.connections;
+  counters_.add(ClientCounter::connections);
   hear(now);
   bind(now);
 }
@@ -115,7 +146,7 @@ void ClientCore::bind(Instant now) {
 void ClientCore::on(Instant now, const BindAccepted& p) {
   if (state_ != State::binding) return refuse(now, "an unexpected S_BIND_ACCEPTED");
   if (p.sap != config_.sap) return refuse(now, "an S_BIND_ACCEPTED for another SAP");
-  ++stats_.binds;
+  counters_.add(ClientCounter::binds);
   timers_.clear(Timer::attempt);
   enter(State::bound);
   bound_since_ = now;
@@ -161,7 +192,7 @@ void ClientCore::leave_binding(Instant now) {
 
 void ClientCore::unresolved(const std::vector<RequestId>& ids) {
   for (const RequestId id : ids) {
-    ++stats_.unresolved;
+    counters_.add(ClientCounter::unresolved);
     events_.push_back(event::Unresolved{id});
   }
 }
@@ -190,7 +221,7 @@ void ClientCore::drop(Instant now, Error why) {
 
 /// Handles a protocol error of the server. Only a new connection brings both sides into step again.
 void ClientCore::refuse(Instant now, std::string what) {
-  ++stats_.protocol_errors;
+  counters_.add(ClientCounter::protocol_errors);
   drop(now, Error{ErrorCode::bad_field, "the server sent " + std::move(what)});
 }
 
@@ -247,7 +278,7 @@ void ClientCore::on_bytes(Instant now, ByteSpan octets) {
     if (primitive) {
       on_primitive(now, *primitive);
     } else if (primitive.error().code == ErrorCode::unsupported) {
-      ++stats_.primitives_unsupported;
+      counters_.add(ClientCounter::primitives_unsupported);
     } else {
       return refuse(now, to_string(primitive.error()));
     }
@@ -280,26 +311,26 @@ void ClientCore::on(Instant, const ManagementIndication& p) {
 }
 
 void ClientCore::on(Instant, const UnidataIndication& p) {
-  ++stats_.indications;
+  counters_.add(ClientCounter::indications);
   events_.push_back(event::Indication{clipped(p)});
 }
 
 void ClientCore::on(Instant, const ExpeditedUnidataIndication& p) {
-  ++stats_.indications;
+  counters_.add(ClientCounter::indications);
   events_.push_back(event::ExpeditedIndication{clipped(p)});
 }
 
 template <typename Answer>
 void ClientCore::on_confirmed(Type type, const Answer& p) {
   const auto id = requests_.take_answered(type, p.destination_sap, p.destination, p.updu_part);
-  ++(id ? stats_.confirmed : stats_.answers_unmatched);
+  counters_.add(id ? ClientCounter::confirmed : ClientCounter::answers_unmatched);
   if (id) events_.push_back(event::Confirmed{*id});
 }
 
 template <typename Answer>
 void ClientCore::on_rejected(Type type, const Answer& p) {
   const auto id = requests_.take_answered(type, p.destination_sap, p.destination, p.updu_part);
-  ++(id ? stats_.rejected : stats_.answers_unmatched);
+  counters_.add(id ? ClientCounter::rejected : ClientCounter::answers_unmatched);
   if (id) events_.push_back(event::Rejected{*id, p.reason});
 }
 
@@ -318,7 +349,7 @@ void ClientCore::on(Instant, const ExpeditedUnidataRequestRejected& p) {
 
 template <typename LinkPrimitive>
 void ClientCore::on_link(const LinkPrimitive& p) {
-  if (state_ != State::bound || !links_.on(p)) ++stats_.answers_unmatched;
+  if (state_ != State::bound || !links_.on(p)) counters_.add(ClientCounter::answers_unmatched);
   tell_links();
 }
 
@@ -355,7 +386,7 @@ void ClientCore::on(Instant now, const KeepAlive&) {
   const bool after_probe =
       config_.answer_after_probe && keep_alive_kind_ == KeepAliveSent::answered_probe;
   if (recent && !after_probe) return;
-  ++stats_.keep_alives_answered;
+  counters_.add(ClientCounter::keep_alives_answered);
   keep_alive_due_ = true;
   keep_alive_at_ = now;
   keep_alive_kind_ = KeepAliveSent::answer;
@@ -374,7 +405,7 @@ void ClientCore::on_silence(Instant now) {
     timers_.set(Timer::silence, now + *config_.probe_after);
     return;
   }
-  ++stats_.probes;
+  counters_.add(ClientCounter::keep_alives_sent);
   keep_alive_due_ = true;
   keep_alive_at_ = now;
   keep_alive_kind_ = KeepAliveSent::probe;
@@ -408,7 +439,7 @@ Result<RequestId> ClientCore::request_data(Instant now, Request request) {
   // Ignored fields have not been checked either, so they must not reach the encoder.
   if (request.delivery.mode == TransmissionMode::unspecified) request.delivery = {};
   auto id = requests_.add(now, std::move(request), confirm);
-  if (id) ++stats_.requests;
+  if (id) counters_.add(ClientCounter::requests);
   return id;
 }
 
@@ -443,7 +474,7 @@ Result<RequestId> ClientCore::request_management(Instant now, ManagementRequest 
   if (config_.rank != kRankOfManagement) return Error{ErrorCode::refused, "needs rank 15"};
   if (request.body.size() > kManagementMax) return Error{ErrorCode::too_large, "message"};
   auto id = requests_.add(now, std::move(request), false);
-  if (id) ++stats_.requests;
+  if (id) counters_.add(ClientCounter::requests);
   return id;
 }
 
@@ -502,7 +533,7 @@ Bytes ClientCore::next_octets() {
 void ClientCore::on_sent(Instant) {
   if (!std::exchange(writing_, false)) return;
   for (const RequestId id : requests_.take_sent()) {
-    ++stats_.sent;
+    counters_.add(ClientCounter::sent);
     events_.push_back(event::Sent{id});
   }
   if (state_ == State::stopping && farewell_.empty()) finish_stop();

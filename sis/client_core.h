@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "s5066d/base/bytes.h"
+#include "s5066d/base/counter_set.h"
 #include "s5066d/base/deadline_table.h"
 #include "s5066d/base/result.h"
 #include "s5066d/base/rng.h"
@@ -25,6 +26,24 @@
 #include "sis/primitives.h"
 
 namespace s5066::sis {
+
+enum class ClientCounter : std::uint8_t {
+  connections,
+  binds,
+  requests,
+  confirmed,
+  rejected,
+  sent,
+  unresolved,
+  indications,
+  answers_unmatched,
+  primitives_unsupported,
+  protocol_errors,
+  keep_alives_answered,
+  keep_alives_sent,
+  count
+};
+const CounterTable<ClientCounter>& counter_table(ClientCounter);
 
 class ClientCore {
  public:
@@ -70,22 +89,6 @@ class ClientCore {
   /// Drop the connection or the attempt. Report nothing about it afterwards.
   struct Disconnect {};
   using Action = std::variant<Connect, SendBytes, Disconnect>;
-
-  struct Stats {
-    std::uint64_t connections = 0;
-    std::uint64_t binds = 0;
-    std::uint64_t requests = 0;
-    std::uint64_t confirmed = 0;
-    std::uint64_t rejected = 0;
-    std::uint64_t sent = 0;
-    std::uint64_t unresolved = 0;
-    std::uint64_t indications = 0;
-    std::uint64_t answers_unmatched = 0;       // answers that match no request or hard link of ours
-    std::uint64_t primitives_unsupported = 0;  // of unknown types; tolerated
-    std::uint64_t protocol_errors = 0;         // each ended the connection
-    std::uint64_t keep_alives_answered = 0;
-    std::uint64_t probes = 0;
-  };
 
   ClientCore(const Config& config, Rng& rng);
 
@@ -133,7 +136,7 @@ class ClientCore {
   bool bound() const { return state_ == State::bound; }
   /// True if the client is neither connected nor about to be.
   bool stopped() const { return state_ == State::stopped; }
-  const Stats& stats() const { return stats_; }
+  const CounterSet<ClientCounter>& counters() const { return counters_; }
 
  private:
   enum class State : std::uint8_t {
@@ -214,7 +217,7 @@ class ClientCore {
 
   const Config config_;
   Rng& rng_;
-  Stats stats_;
+  CounterSet<ClientCounter> counters_;
 
   State state_ = State::stopped;
   DeadlineTable<Timer> timers_;

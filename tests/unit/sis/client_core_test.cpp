@@ -138,7 +138,7 @@ TEST(ClientCore, an_acceptance_for_another_sap_costs_the_connection) {
   server.say(BindAccepted{.sap = {7}});
   EXPECT_FALSE(server.core.bound());
   EXPECT_EQ(server.disconnects, 1);
-  EXPECT_EQ(server.core.stats().protocol_errors, 1u);
+  EXPECT_EQ(server.core.counters()[ClientCounter::protocol_errors], 1u);
 }
 
 // --- What the server may send --------------------------------------------------------------------
@@ -156,7 +156,7 @@ TEST(ClientCore, tolerates_types_it_does_not_know) {
   server.bring_up();
   server.say_octets(*from_hex("90EB00 0001 00  90EB00 0005 1C 01 414243  90EB00 0001 FF"));
   EXPECT_TRUE(server.core.bound());
-  EXPECT_EQ(server.core.stats().primitives_unsupported, 3u);
+  EXPECT_EQ(server.core.counters()[ClientCounter::primitives_unsupported], 3u);
 }
 
 TEST(ClientCore, garbage_costs_the_connection_and_nothing_else) {
@@ -169,7 +169,7 @@ TEST(ClientCore, garbage_costs_the_connection_and_nothing_else) {
     EXPECT_EQ(server.disconnects, 1) << hex;
     EXPECT_EQ(server.last<event::Lost>().why.code, ErrorCode::bad_field) << hex;
     EXPECT_EQ(server.last<event::Unresolved>().id, id);
-    EXPECT_EQ(server.core.stats().protocol_errors, 1u) << hex;
+    EXPECT_EQ(server.core.counters()[ClientCounter::protocol_errors], 1u) << hex;
     server.run_for(seconds(2));
     server.accept();
     server.say(BindAccepted{.sap = {6}});
@@ -304,7 +304,7 @@ TEST(ClientCore, a_server_that_reads_nothing_for_hours_is_busy_and_not_dead) {
   server.block = true;
   ASSERT_TRUE(server.request(hello()).ok());
   server.run_for(hours(3));
-  EXPECT_EQ(server.core.stats().probes, 0u);
+  EXPECT_EQ(server.core.counters()[ClientCounter::keep_alives_sent], 0u);
   EXPECT_TRUE(server.core.bound());
 }
 

@@ -74,7 +74,7 @@ TEST(ClientRequests, a_confirmation_ends_the_oldest_request_with_that_start) {
   EXPECT_EQ(server.last<event::Rejected>().id, second);
   EXPECT_EQ(server.last<event::Rejected>().reason, RejectReason::destination_not_responding);
   server.say(confirm("same"));
-  EXPECT_EQ(server.core.stats().answers_unmatched, 1u);
+  EXPECT_EQ(server.core.counters()[ClientCounter::answers_unmatched], 1u);
   EXPECT_EQ(server.count<event::Confirmed>(), 2u);
 }
 
@@ -99,7 +99,7 @@ TEST(ClientRequests, an_answer_for_another_destination_or_sap_ends_nothing) {
   other = confirm("x");
   other.destination_sap = {7};
   server.say(other);
-  EXPECT_EQ(server.core.stats().answers_unmatched, 2u);
+  EXPECT_EQ(server.core.counters()[ClientCounter::answers_unmatched], 2u);
   EXPECT_TRUE(server.events.empty());
 }
 

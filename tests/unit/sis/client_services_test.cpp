@@ -93,7 +93,7 @@ TEST_F(ClientServices, answers_to_expedited_and_normal_data_are_told_apart) {
   server.say(answer<ExpeditedUnidataRequestConfirm>("same"));
   EXPECT_EQ(server.last<event::Confirmed>().id, expedited);
   server.say(answer<ExpeditedUnidataRequestConfirm>("same"));
-  EXPECT_EQ(server.core.stats().answers_unmatched, 1u);
+  EXPECT_EQ(server.core.counters()[ClientCounter::answers_unmatched], 1u);
   server.say(confirm("same"));
   EXPECT_EQ(server.last<event::Confirmed>().id, normal);
 }
@@ -271,7 +271,7 @@ TEST_F(ClientServices, a_hard_link_that_never_gets_an_answer_is_lost_and_called_
   EXPECT_EQ(silent.last<event::HardLinkLost>().link, kLink);
   EXPECT_EQ(silent.seen.back(), Primitive{HardLinkTerminate{kPeer}});
   silent.say(HardLinkEstablished{1, kLink});
-  EXPECT_EQ(silent.core.stats().answers_unmatched, 1u);
+  EXPECT_EQ(silent.core.counters()[ClientCounter::answers_unmatched], 1u);
 }
 
 TEST_F(ClientServices, a_hard_link_without_meaning_is_refused) {
@@ -349,7 +349,7 @@ TEST_F(ClientServices, hard_link_primitives_about_nothing_are_counted_and_harmle
   server.say(HardLinkEstablished{1, kLink});
   server.say(HardLinkRejected{HardLinkRejectReason::remote_busy, kLink});
   server.say(HardLinkTerminated{HardLinkEndReason::by_remote, kLink});
-  EXPECT_EQ(server.core.stats().answers_unmatched, 3u);
+  EXPECT_EQ(server.core.counters()[ClientCounter::answers_unmatched], 3u);
   EXPECT_TRUE(server.events.empty());
   EXPECT_TRUE(server.core.bound());
 }
@@ -403,7 +403,7 @@ TEST_F(ClientServices, availability_is_told) {
 TEST_F(ClientServices, a_primitive_of_a_client_from_the_server_costs_the_connection) {
   server.bring_up();
   server.say(HardLinkEstablish{kLink});
-  EXPECT_EQ(server.core.stats().protocol_errors, 1u);
+  EXPECT_EQ(server.core.counters()[ClientCounter::protocol_errors], 1u);
   EXPECT_EQ(server.disconnects, 1);
 }
 

@@ -221,8 +221,11 @@ TEST(ClientAndNode, keep_alives_of_either_or_both_sides_keep_a_silent_binding_fo
       Peer& a = site.add(client);
       site.run_for(hours(24));
       EXPECT_TRUE(a.core.bound());
-      EXPECT_EQ(a.core.stats().connections, 1u) << node_probes << client_probes;
-      EXPECT_LE(a.core.stats().probes + a.core.stats().keep_alives_answered, 24 * 30u);
+      EXPECT_EQ(a.core.counters()[sis::ClientCounter::connections], 1u)
+          << node_probes << client_probes;
+      EXPECT_LE(a.core.counters()[sis::ClientCounter::keep_alives_sent] +
+                    a.core.counters()[sis::ClientCounter::keep_alives_answered],
+                24 * 30u);
     }
   }
 }
@@ -254,8 +257,10 @@ TEST(ClientAndNode, flow_control_holds_back_what_the_node_cannot_take_and_all_of
   EXPECT_EQ(asked, kUpdus);
   EXPECT_GT(a.all<sis::event::FlowOff>().size(), 0u);
   EXPECT_EQ(a.all<sis::event::FlowOff>().size(), a.all<sis::event::FlowOn>().size());
-  EXPECT_EQ(a.core.stats().rejected, kUpdus);
-  EXPECT_EQ(a.core.stats().unresolved + a.core.stats().confirmed, 0u);
+  EXPECT_EQ(a.core.counters()[sis::ClientCounter::rejected], kUpdus);
+  EXPECT_EQ(a.core.counters()[sis::ClientCounter::unresolved] +
+                a.core.counters()[sis::ClientCounter::confirmed],
+            0u);
   EXPECT_TRUE(a.core.bound());
 }
 
