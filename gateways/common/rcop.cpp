@@ -7,6 +7,28 @@
 #include "s5066d/base/assert.h"
 
 namespace s5066::gateways {
+namespace {
+
+constexpr CounterTable<RcopCounter> kRcopCounters({
+    {RcopCounter::segments, "rcop_segments", "U_PDUs", "segments of application PDUs received"},
+    {RcopCounter::malformed, "rcop_malformed", "U_PDUs", "U_PDUs without a valid RCOP header"},
+    {RcopCounter::repeated, "rcop_repeated", "U_PDUs", "segments received again"},
+    {RcopCounter::restarted, "rcop_restarted", "PDUs",
+     "application PDUs given up because their number came back with other octets"},
+    {RcopCounter::too_large, "rcop_too_large", "PDUs",
+     "application PDUs over the limit of octets or segments"},
+    {RcopCounter::crowded_out, "rcop_crowded_out", "PDUs",
+     "incomplete application PDUs discarded to make room for newer ones"},
+    {RcopCounter::timed_out, "rcop_timed_out", "PDUs",
+     "incomplete application PDUs given up because nothing came for long"},
+    {RcopCounter::completed, "rcop_completed", "PDUs", "application PDUs received complete"},
+});
+
+}  // namespace
+
+const CounterTable<RcopCounter>& counter_table(RcopCounter) {
+  return kRcopCounters;
+}
 
 void encode(const RcopHeader& header, Bytes& out) {
   S5066_ASSERT(header.connection_id < 16);
@@ -57,26 +79,26 @@ std::optional<RcopReassembler::Complete> RcopReassembler::on_updu(Instant now, A
                                                                   SapId source_sap, ByteSpan updu) {
   const auto pdu = decode_rcop(updu);
   if (!pdu) {
-    ++stats_.malformed;
+    counters_.add(RcopCounter::malformed);
     return std::nullopt;
   }
-  ++stats_.segments;
+  counters_.add(RcopCounter::segments);
   const Key key{source, source_sap, pdu->header.connection_id, pdu->header.updu_id};
   auto at = contexts_.find(key);
   if (at != contexts_.end() && known(at->second, *pdu) == Known::different) {
     // The counter came round or the sender started again: octets of two PDUs must not mix.
-    ++stats_.restarted;
+    counters_.add(RcopCounter::restarted);
     note_dropped(*at, "another transfer came with the same number");
     contexts_.erase(at);
     at = contexts_.end();
   }
   if (at != contexts_.end() && at->second.closed) return std::nullopt;
   if (at != contexts_.end() && known(at->second, *pdu) == Known::same) {
-    ++stats_.repeated;
+    counters_.add(RcopCounter::repeated);
     return std::nullopt;
   }
   if (pdu->header.segment >= config_.segments_max || !make_room(key, pdu->data.size())) {
-    ++stats_.too_large;
+    counters_.add(RcopCounter::too_large);
     if (at != contexts_.end()) close(*at);
     return std::nullopt;
   }
@@ -124,13 +146,13 @@ std::optional<RcopReassembler::Complete> RcopReassembler::try_complete(Contexts:
     Complete complete{at->first, context.application_id, context.data};
     complete.data.resize(context.ends.front());
     contexts_.erase(at);
-    ++stats_.completed;
+    counters_.add(RcopCounter::completed);
     return complete;
   }
   if (!length->has_value()) return std::nullopt;
   const std::uint64_t octets = **length;
   if (octets > config_.pdu_octets_max) {
-    ++stats_.too_large;
+    counters_.add(RcopCounter::too_large);
     close(*at);
     return std::nullopt;
   }
@@ -138,7 +160,7 @@ std::optional<RcopReassembler::Complete> RcopReassembler::try_complete(Contexts:
   Complete complete{at->first, context.application_id, std::move(context.data)};
   complete.data.resize(static_cast<std::size_t>(octets));
   contexts_.erase(at);
-  ++stats_.completed;
+  counters_.add(RcopCounter::completed);
   forget_earlier_tries(complete);
   return complete;
 }
@@ -222,7 +244,7 @@ void RcopReassembler::evict_oldest(Address source, const Key& keep) {
   S5066_ASSERT(oldest != contexts_.end());
   note_dropped(*oldest, "its memory was needed for other transfers");
   contexts_.erase(oldest);
-  ++stats_.crowded_out;
+  counters_.add(RcopCounter::crowded_out);
 }
 
 std::size_t RcopReassembler::octets_held(Address source) const {
@@ -243,11 +265,12 @@ std::optional<Instant> RcopReassembler::next_deadline() const {
 }
 
 void RcopReassembler::on_deadline(Instant now) {
-  stats_.timed_out += std::erase_if(contexts_, [&](const auto& entry) {
-    const bool over = entry.second.last_progress + config_.idle_timeout_max <= now;
-    if (over) note_dropped(entry, "the rest did not come in time");
-    return over;
+  const std::size_t over = std::erase_if(contexts_, [&](const auto& entry) {
+    const bool late = entry.second.last_progress + config_.idle_timeout_max <= now;
+    if (late) note_dropped(entry, "the rest did not come in time");
+    return late;
   });
+  counters_.add(RcopCounter::timed_out, over);
 }
 
 }  // namespace s5066::gateways

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "s5066d/base/bytes.h"
+#include "s5066d/base/counter_set.h"
 #include "s5066d/base/ids.h"
 #include "s5066d/base/result.h"
 #include "s5066d/base/time.h"
@@ -52,6 +53,19 @@ struct RcopPart {
 Bytes rcop_segment(const RcopHeader& header, const RcopPart& part, std::size_t mtu);
 Bytes rcop_segment(const RcopHeader& header, ByteSpan application_pdu, std::size_t mtu);
 
+enum class RcopCounter : std::uint8_t {
+  segments,
+  malformed,
+  repeated,
+  restarted,
+  too_large,
+  crowded_out,
+  timed_out,
+  completed,
+  count
+};
+const CounterTable<RcopCounter>& counter_table(RcopCounter);
+
 /// Collects segments in any order, with repeats, from many senders. Nothing on the air says where
 /// an application PDU ends, so the application is asked, with the octets that are there so far.
 class RcopReassembler {
@@ -89,16 +103,6 @@ class RcopReassembler {
     const char* reason = "";
   };
   static constexpr std::size_t kBeginOctetsMax = 300;
-  struct Stats {
-    std::uint64_t segments = 0;
-    std::uint64_t malformed = 0;
-    std::uint64_t repeated = 0;
-    std::uint64_t restarted = 0;  // a key came back with other octets
-    std::uint64_t too_large = 0;
-    std::uint64_t crowded_out = 0;  // gave way to newer ones
-    std::uint64_t timed_out = 0;
-    std::uint64_t completed = 0;
-  };
 
   explicit RcopReassembler(const Config& config);
 
@@ -111,7 +115,7 @@ class RcopReassembler {
 
   std::size_t contexts() const { return contexts_.size(); }
   std::size_t octets_held(Address source) const;
-  const Stats& stats() const { return stats_; }
+  const CounterSet<RcopCounter>& counters() const { return counters_; }
 
  private:
   struct Context {
@@ -140,7 +144,7 @@ class RcopReassembler {
   Config config_;
   Contexts contexts_;
   std::deque<Dropped> dropped_;  // drained after every input
-  Stats stats_;
+  CounterSet<RcopCounter> counters_;
 };
 
 }  // namespace s5066::gateways

@@ -10,6 +10,28 @@
 #include "s5066d/base/deadline_table.h"
 
 namespace s5066::file_relay {
+namespace {
+
+constexpr CounterTable<RelayReceiverCounter> kReceiverCounters({
+    {RelayReceiverCounter::files, "relay_files_received", "files",
+     "files received and stored in the inbox"},
+    {RelayReceiverCounter::repeats, "relay_files_received_again", "files",
+     "files received again and not stored again"},
+    {RelayReceiverCounter::dropped, "relay_files_dropped", "files",
+     "files received that could not be stored"},
+    {RelayReceiverCounter::acknowledgements, "relay_acknowledgements_sent", "messages",
+     "acknowledgements that the node took"},
+    {RelayReceiverCounter::acknowledgements_failed, "relay_acknowledgements_failed", "messages",
+     "acknowledgements that were not sent; the other station sends the file again"},
+    {RelayReceiverCounter::store_errors, "relay_receiver_store_errors", "errors",
+     "files received that the disk or the spool could not store"},
+});
+
+}  // namespace
+
+const CounterTable<RelayReceiverCounter>& counter_table(RelayReceiverCounter) {
+  return kReceiverCounters;
+}
 
 using gateways::FileStored;
 using gateways::SisRequestId;
@@ -59,7 +81,7 @@ void ReceiverCore::on_file(Instant now, const gateways::RcopReassembler::Complet
     return;
   }
   if (!has_room_for(content.size())) {
-    ++stats_.dropped;
+    counters_.add(RelayReceiverCounter::dropped);
     emit(RelayEvent::Kind::file_dropped, file, "too many files wait to be stored");
     return;
   }
@@ -96,7 +118,7 @@ bool ReceiverCore::on_store_result(Instant now, const StoreResult& result) {
   if (file == files_.end()) return false;
   file->ticket.reset();
   if (!result.answer) {
-    ++stats_.store_errors;
+    counters_.add(RelayReceiverCounter::store_errors);
     file->store_again = now + file->store_retry;
     file->store_retry = std::min(2 * file->store_retry, config_.store_retry_max);
     if (!std::exchange(file->reported, true)) {
@@ -106,7 +128,7 @@ bool ReceiverCore::on_store_result(Instant now, const StoreResult& result) {
   }
   const auto* stored = std::get_if<FileStored>(&*result.answer);
   S5066_ASSERT(stored != nullptr);
-  ++(stored->repeated ? stats_.repeats : stats_.files);
+  counters_.add(stored->repeated ? RelayReceiverCounter::repeats : RelayReceiverCounter::files);
   emit(stored->repeated ? RelayEvent::Kind::repeat_received : RelayEvent::Kind::file_received,
        *file, stored->inbox_name);
   acknowledge(*file);
@@ -124,7 +146,8 @@ void ReceiverCore::acknowledge(const File& file) {
   if (queued) return;
   if (acknowledgements_.size() >= config_.acknowledgements_max ||
       acknowledgements_to(file.key.source) >= config_.station_acknowledgements_max) {
-    ++stats_.acknowledgements_failed;  // the sender will send the file again, and be told then
+    // The sender will send the file again, and be told then.
+    counters_.add(RelayReceiverCounter::acknowledgements_failed);
     emit(RelayEvent::Kind::acknowledgement_failed, file,
          "too many acknowledgements wait to be sent");
     return;
@@ -181,7 +204,7 @@ bool ReceiverCore::on_confirmed(Instant, SisRequestId id) {
   const auto sent = std::find_if(acknowledgements_.begin(), acknowledgements_.end(),
                                  [&](const Pending& p) { return p.request == id; });
   if (sent == acknowledgements_.end()) return false;
-  ++stats_.acknowledgements;
+  counters_.add(RelayReceiverCounter::acknowledgements);
   emit(RelayEvent::Kind::acknowledgement_sent, *sent);
   acknowledgements_.erase(sent);
   return true;
@@ -196,7 +219,7 @@ bool ReceiverCore::on_refused(Instant now, SisRequestId id, const std::string& r
     sent->send_again = now + config_.acknowledgement_retry;
     return true;
   }
-  ++stats_.acknowledgements_failed;
+  counters_.add(RelayReceiverCounter::acknowledgements_failed);
   emit(RelayEvent::Kind::acknowledgement_failed, *sent, reason);
   acknowledgements_.erase(sent);
   return true;

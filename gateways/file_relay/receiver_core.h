@@ -17,9 +17,21 @@
 #include "gateways/common/utc_reference.h"
 #include "gateways/file_relay/bftp.h"
 #include "gateways/file_relay/relay_types.h"
+#include "s5066d/base/counter_set.h"
 #include "s5066d/base/time.h"
 
 namespace s5066::file_relay {
+
+enum class RelayReceiverCounter : std::uint8_t {
+  files,
+  repeats,
+  dropped,
+  acknowledgements,
+  acknowledgements_failed,
+  store_errors,
+  count
+};
+const CounterTable<RelayReceiverCounter>& counter_table(RelayReceiverCounter);
 
 class ReceiverCore {
  public:
@@ -36,14 +48,6 @@ class ReceiverCore {
     Duration acknowledgement_retry = std::chrono::seconds(30);
     Duration store_retry_min = std::chrono::seconds(10);
     Duration store_retry_max = std::chrono::minutes(5);
-  };
-  struct Stats {
-    std::uint64_t files = 0;
-    std::uint64_t repeats = 0;
-    std::uint64_t dropped = 0;
-    std::uint64_t acknowledgements = 0;
-    std::uint64_t acknowledgements_failed = 0;
-    std::uint64_t store_errors = 0;
   };
 
   ReceiverCore(const Config& config, IdSource& ids, const gateways::UtcReference& utc);
@@ -64,7 +68,7 @@ class ReceiverCore {
   std::optional<Instant> next_deadline() const;
 
   std::size_t outstanding() const;
-  const Stats& stats() const { return stats_; }
+  const CounterSet<RelayReceiverCounter>& counters() const { return counters_; }
 
  private:
   struct File {
@@ -104,7 +108,7 @@ class ReceiverCore {
   std::list<Pending> acknowledgements_;
   std::deque<gateways::StoreRequest> requests_;  // at most one per file
   std::deque<RelayEvent> events_;                // drained after every input
-  Stats stats_;
+  CounterSet<RelayReceiverCounter> counters_;
 };
 
 }  // namespace s5066::file_relay

@@ -41,6 +41,12 @@ RelayCore::RelayCore(const Config& config)
   S5066_ASSERT(config.mtu_min > gateways::kRcopHeaderBytes);
 }
 
+void RelayCore::list(CounterRows& rows) const {
+  sender_.counters().list(rows);
+  receiver_.counters().list(rows);
+  reassembler_.counters().list(rows);
+}
+
 void RelayCore::on_clock(Instant now, UtcSeconds utc, Duration machine) {
   const std::chrono::seconds step = utc_.set(now, utc, machine);
   if (step.count() == 0) return;

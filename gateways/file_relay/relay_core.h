@@ -15,6 +15,7 @@
 #include "gateways/file_relay/receiver_core.h"
 #include "gateways/file_relay/relay_types.h"
 #include "gateways/file_relay/sender_core.h"
+#include "s5066d/base/counter_set.h"
 #include "s5066d/base/time.h"
 
 namespace s5066::file_relay {
@@ -53,6 +54,8 @@ class RelayCore {
   const SenderCore& sender() const { return sender_; }
   const ReceiverCore& receiver() const { return receiver_; }
   const gateways::RcopReassembler& reassembler() const { return reassembler_; }
+  /// Appends the counters of all parts.
+  void list(CounterRows& rows) const;
 
  private:
   void on(Instant now, const gateways::SisBound& event);

@@ -244,11 +244,13 @@ std::string RelayService::answer(std::string_view request) {
     return "ok\n";
   }
   if (request == "status") return status();
+  if (request == "counters") return counters_text();
   const std::size_t space = std::min(request.find(' '), request.size());
   const auto asked = gateways::parse_spool_change(request.substr(0, space));
   const auto id = gateways::parse_spool_id(request.substr(std::min(space + 1, request.size())));
   if (asked && id) return change(*asked, *id);
-  return "error: known requests are status, wake, and hold, release, retry and cancel with the "
+  return "error: known requests are status, counters, wake, and hold, release, retry and cancel "
+         "with the "
          "number of a file\n";
 }
 
@@ -290,6 +292,21 @@ std::string RelayService::status() {
             " for_s=" + whole_s(station.silent_for) +
             " tried_again_in_s=" + whole_s(station.tried_again_in) +
             " files=" + std::to_string(station.files) + " reason=" + station.reason + "\n";
+  }
+  return text;
+}
+
+CounterRows RelayService::counters() const {
+  CounterRows rows;
+  core_.list(rows);
+  client_->counters().list(rows);
+  return rows;
+}
+
+std::string RelayService::counters_text() const {
+  std::string text;
+  for (const CounterRow& row : counters()) {
+    text += full_name(row) + "=" + std::to_string(row.value) + "\n";
   }
   return text;
 }

@@ -20,6 +20,7 @@
 #include "gateways/common/store_thread.h"
 #include "gateways/file_relay/relay_config.h"
 #include "gateways/file_relay/relay_core.h"
+#include "s5066d/base/counter_set.h"
 #include "s5066d/base/log.h"
 #include "s5066d/base/result.h"
 #include "s5066d/base/step_limit.h"
@@ -39,6 +40,8 @@ class RelayService {
   /// For tests: the first part of run(); the rest is to run io().
   Result<void> start();
   boost::asio::io_context& io() { return io_; }
+  /// Returns the counters of all parts of the process, after start().
+  CounterRows counters() const;
 
  private:
   void stop();
@@ -58,6 +61,7 @@ class RelayService {
   void offer_store_requests();
   std::string answer(std::string_view request);
   std::string status();
+  std::string counters_text() const;
   std::string change(gateways::SpoolChange change, SpoolId id);
   std::optional<gateways::SisRequestId> take_request(sis::RequestId id);
 

@@ -19,6 +19,26 @@ using gateways::StoreTicket;
 
 namespace {
 
+constexpr CounterTable<RelaySenderCounter> kSenderCounters({
+    {RelaySenderCounter::attempts, "relay_attempts", "attempts",
+     "attempts to send a file that began"},
+    {RelaySenderCounter::attempts_failed, "relay_attempts_failed", "attempts",
+     "attempts that failed and are repeated later"},
+    {RelaySenderCounter::delivered, "relay_files_delivered", "files",
+     "files delivered, as the configured acknowledgement requires"},
+    {RelaySenderCounter::failed, "relay_files_failed", "files", "files given up"},
+    {RelaySenderCounter::expired, "relay_files_expired", "files",
+     "files whose time ended before their delivery"},
+    {RelaySenderCounter::corrupt, "relay_files_corrupt", "files",
+     "files of the spool whose content was damaged"},
+    {RelaySenderCounter::acknowledgements_unmatched, "relay_acknowledgements_unmatched", "messages",
+     "acknowledgements received that match no file under way"},
+    {RelaySenderCounter::store_errors, "relay_sender_store_errors", "errors",
+     "requests of the sender that the spool could not carry out"},
+    {RelaySenderCounter::spool_scans, "relay_spool_scans", "scans",
+     "times that all waiting files were looked through"},
+});
+
 constexpr std::uint32_t kConnectionIds = 16;
 /// One of so many U_PDUs to a station belongs to the file served longest ago.
 constexpr std::uint64_t kFairTurn = 4;
@@ -41,6 +61,10 @@ bool was_used(std::uint8_t connection_id, std::uint32_t attempts) {
 }
 
 }  // namespace
+
+const CounterTable<RelaySenderCounter>& counter_table(RelaySenderCounter) {
+  return kSenderCounters;
+}
 
 SenderCore::SenderCore(const Config& config, IdSource& ids, const gateways::UtcReference& utc)
     : config_(config), ids_(ids), utc_(utc) {
@@ -129,7 +153,7 @@ void SenderCore::on_acknowledgement(Instant now, const Acknowledgement& acknowle
   note(now);
   Item* item = match(acknowledgement);
   if (item == nullptr) {
-    ++stats_.acknowledgements_unmatched;
+    counters_.add(RelaySenderCounter::acknowledgements_unmatched);
     events_.push_back({.kind = RelayEvent::Kind::acknowledgement_unmatched,
                        .item = {},
                        .transfer = std::to_string(acknowledgement.updu_id),
@@ -289,7 +313,7 @@ void SenderCore::admit_if_due() {
 }
 
 void SenderCore::admit() {
-  ++stats_.admissions;
+  counters_.add(RelaySenderCounter::spool_scans);
   expire_waiting();
   place_freed_ = false;
   std::map<Address, Places> places;
@@ -609,7 +633,7 @@ void SenderCore::on_piece(Item& item, const StoreResult& result) {
 bool SenderCore::is_corrupt(Item& item, const StoreResult& result) {
   if (result.answer || result.answer.error().code != ErrorCode::bad_checksum) return false;
   item.row.state = SpoolState::corrupt;  // the store has parked it
-  ++stats_.corrupt;
+  counters_.add(RelaySenderCounter::corrupt);
   emit(RelayEvent::Kind::corrupt, item, result.answer.error().detail);
   return true;
 }
@@ -647,7 +671,7 @@ Duration SenderCore::way_of_acknowledgement(const Item& item) const {
 // The next attempt waits as long as the item is old: 1, 1, 2, 4 … minutes, up to an hour. A node
 // that is restarted again and again uses up no attempts: only the lifetime of the file ends that.
 void SenderCore::fail_attempt(Item& item, const std::string& reason, bool retry_at_once) {
-  ++stats_.attempts_failed;
+  counters_.add(RelaySenderCounter::attempts_failed);
   emit(RelayEvent::Kind::attempt_failed, item, reason);
   if (item.expires <= now_) {
     save(item, SpoolState::expired, now_, reason);
@@ -798,7 +822,7 @@ void SenderCore::on_saved(Item& item, const StoreResult& result) {
       if (item.row.attempts == 1)
         item.row.updu_id = std::get<gateways::Saved>(*result.answer).updu_id;
       set_phase(item, Phase::sending);
-      ++stats_.attempts;
+      counters_.add(RelaySenderCounter::attempts);
       emit(RelayEvent::Kind::attempt_started, item);
       if (!mtu_) {
         fail_attempt(item, "connection to the node lost", true);
@@ -808,16 +832,16 @@ void SenderCore::on_saved(Item& item, const StoreResult& result) {
       }
       break;
     case SpoolState::delivered:
-      ++stats_.delivered;
+      counters_.add(RelaySenderCounter::delivered);
       emit(RelayEvent::Kind::delivered, item);
       note_delivered(item);
       return;
     case SpoolState::failed:
-      ++stats_.failed;
+      counters_.add(RelaySenderCounter::failed);
       emit(RelayEvent::Kind::failed, item, item.row.reason);
       return;
     case SpoolState::expired:
-      ++stats_.expired;
+      counters_.add(RelaySenderCounter::expired);
       emit(RelayEvent::Kind::expired, item, item.row.reason);
       return;
     default:
@@ -840,7 +864,7 @@ void SenderCore::note_delivered(const Item& item) {
 
 // One line when storage begins to fail and one when it works again, not one per try.
 void SenderCore::store_failed(const Error& error) {
-  ++stats_.store_errors;
+  counters_.add(RelaySenderCounter::store_errors);
   if (std::exchange(store_failing_, true)) return;
   RelayEvent event;
   event.kind = RelayEvent::Kind::store_failed;

@@ -24,9 +24,24 @@
 #include "gateways/common/utc_reference.h"
 #include "gateways/file_relay/bftp.h"
 #include "gateways/file_relay/relay_types.h"
+#include "s5066d/base/counter_set.h"
 #include "s5066d/base/time.h"
 
 namespace s5066::file_relay {
+
+enum class RelaySenderCounter : std::uint8_t {
+  attempts,
+  attempts_failed,
+  delivered,
+  failed,
+  expired,
+  corrupt,
+  acknowledgements_unmatched,
+  store_errors,
+  spool_scans,
+  count
+};
+const CounterTable<RelaySenderCounter>& counter_table(RelaySenderCounter);
 
 class SenderCore {
  public:
@@ -69,17 +84,6 @@ class SenderCore {
     std::uint8_t connection_id = 0;
     std::uint8_t updu_id = 0;
     std::optional<BftpHeader> header;  // FRAPv2
-  };
-  struct Stats {
-    std::uint64_t attempts = 0;
-    std::uint64_t attempts_failed = 0;
-    std::uint64_t delivered = 0;
-    std::uint64_t failed = 0;
-    std::uint64_t expired = 0;
-    std::uint64_t corrupt = 0;
-    std::uint64_t acknowledgements_unmatched = 0;
-    std::uint64_t store_errors = 0;
-    std::uint64_t admissions = 0;  // times that all waiting files were looked through
   };
 
   SenderCore(const Config& config, IdSource& ids, const gateways::UtcReference& utc);
@@ -126,7 +130,7 @@ class SenderCore {
   std::size_t octets_held() const;
   std::vector<TransferStatus> transfers() const;
   std::vector<SilentStation> silent_stations(Instant now) const;
-  const Stats& stats() const { return stats_; }
+  const CounterSet<RelaySenderCounter>& counters() const { return counters_; }
 
  private:
   enum class Phase : std::uint8_t {
@@ -268,7 +272,7 @@ class SenderCore {
   bool store_failing_ = false;
   std::deque<gateways::StoreRequest> requests_;  // at most two per item, and two
   std::deque<RelayEvent> events_;                // drained after every input
-  Stats stats_;
+  CounterSet<RelaySenderCounter> counters_;
 };
 
 }  // namespace s5066::file_relay

@@ -153,7 +153,7 @@ TEST_F(Reassembly, an_id_that_comes_round_starts_afresh) {
   EXPECT_FALSE(feed(old_file[1]));
   const Bytes fresh = complete(segments("new", counting(4500), 0, 255));
   EXPECT_EQ(fresh, file_relay::bftp_pdu({"new", 4500}, counting(4500)));
-  EXPECT_EQ(reassembler.stats().restarted, 1u);
+  EXPECT_EQ(reassembler.counters()[RcopCounter::restarted], 1u);
 }
 
 TEST_F(Reassembly, what_an_earlier_try_left_goes_when_the_file_is_there) {
@@ -204,7 +204,7 @@ TEST_F(Reassembly, the_largest_pdu_arrives_and_one_octet_more_is_ignored) {
   const std::size_t fits = config.pdu_octets_max - 6;  // the header of a one-letter name
   EXPECT_FALSE(complete(segments("f", counting(fits), 0, 1)).empty());
   for (const Bytes& updu : segments("f", counting(fits + 1), 0, 2)) EXPECT_FALSE(feed(updu));
-  EXPECT_EQ(reassembler.stats().too_large, 1u);
+  EXPECT_EQ(reassembler.counters()[RcopCounter::too_large], 1u);
   EXPECT_LE(reassembler.octets_held(kPeer), kMtu);
   now += config.idle_timeout_max;
   reassembler.on_deadline(now);
@@ -215,9 +215,9 @@ TEST_F(Reassembly, segment_numbers_end_at_the_limit) {
   const Bytes last = *from_hex("00 05 00 63 10 02 AA");    // 99
   const Bytes beyond = *from_hex("00 05 00 64 10 02 AA");  // 100
   EXPECT_FALSE(feed(last));
-  EXPECT_EQ(reassembler.stats().too_large, 0u);
+  EXPECT_EQ(reassembler.counters()[RcopCounter::too_large], 0u);
   EXPECT_FALSE(feed(beyond));
-  EXPECT_EQ(reassembler.stats().too_large, 1u);
+  EXPECT_EQ(reassembler.counters()[RcopCounter::too_large], 1u);
 }
 
 TEST_F(Reassembly, a_newer_file_crowds_out_the_stalest_one) {
@@ -225,9 +225,9 @@ TEST_F(Reassembly, a_newer_file_crowds_out_the_stalest_one) {
     EXPECT_FALSE(feed(segments("f", counting(3000), 0, id)[0]));
     now += std::chrono::seconds(1);
   }
-  EXPECT_EQ(reassembler.stats().crowded_out, 0u);
+  EXPECT_EQ(reassembler.counters()[RcopCounter::crowded_out], 0u);
   EXPECT_FALSE(feed(segments("f", counting(3000), 0, 4)[0]));
-  EXPECT_EQ(reassembler.stats().crowded_out, 1u);
+  EXPECT_EQ(reassembler.counters()[RcopCounter::crowded_out], 1u);
   EXPECT_TRUE(feed(segments("f", counting(3000), 0, 1)[1]));
   EXPECT_FALSE(feed(segments("f", counting(3000), 0, 0)[1]));
 }
@@ -239,7 +239,7 @@ TEST_F(Reassembly, a_source_with_many_files_under_way_crowds_out_its_own) {
     now += std::chrono::seconds(1);
     EXPECT_FALSE(feed(segments("f", counting(3000), 0, id)[0]));
   }
-  EXPECT_EQ(reassembler.stats().crowded_out, 2u);
+  EXPECT_EQ(reassembler.counters()[RcopCounter::crowded_out], 2u);
   EXPECT_TRUE(feed(segments("f", counting(3000), 0, 9)[1], other));
 }
 
@@ -250,7 +250,7 @@ TEST_F(Reassembly, one_source_cannot_hold_more_than_its_share) {
     EXPECT_LE(reassembler.octets_held(kPeer), config.source_octets_max);
     now += std::chrono::seconds(1);
   }
-  EXPECT_GT(reassembler.stats().crowded_out, 0u);
+  EXPECT_GT(reassembler.counters()[RcopCounter::crowded_out], 0u);
   EXPECT_TRUE(feed(segments("f", counting(9000), 0, 2).back()));
 }
 
@@ -262,7 +262,7 @@ TEST_F(Reassembly, silence_ends_a_context_at_the_timeout_and_not_before) {
   EXPECT_EQ(reassembler.contexts(), 1u);
   reassembler.on_deadline(now + config.idle_timeout_max);
   EXPECT_EQ(reassembler.contexts(), 0u);
-  EXPECT_EQ(reassembler.stats().timed_out, 1u);
+  EXPECT_EQ(reassembler.counters()[RcopCounter::timed_out], 1u);
 }
 
 TEST_F(Reassembly, random_octets_never_break_a_limit) {

@@ -492,7 +492,8 @@ TEST(Relay, acknowledgements_to_a_silent_station_leave_room_for_others) {
   for (int i = 0; i < 200; ++i) receive(Address{1}, static_cast<std::uint8_t>(i));
   for (std::size_t i = 0; i < config.station_outstanding_max; ++i) ASSERT_TRUE(core.poll_updu());
   EXPECT_FALSE(core.poll_updu());
-  EXPECT_EQ(core.stats().acknowledgements_failed, 200 - config.station_acknowledgements_max);
+  EXPECT_EQ(core.counters()[RelayReceiverCounter::acknowledgements_failed],
+            200 - config.station_acknowledgements_max);
   receive(Address{2}, 0);
   const auto updu = core.poll_updu();
   ASSERT_TRUE(updu);
@@ -562,7 +563,8 @@ TEST(Relay, acknowledgements_of_other_files_are_not_believed) {
   world.inject(kLeft, frap_v2_updu(0, other, {"f", 10}));
   world.run_for(minutes(2));
   EXPECT_NE(world.item(kLeft, id).state, SpoolState::delivered);
-  EXPECT_EQ(world.core(kLeft).sender().stats().acknowledgements_unmatched, 5u);
+  EXPECT_EQ(world.core(kLeft).sender().counters()[RelaySenderCounter::acknowledgements_unmatched],
+            5u);
   world.inject(kLeft, frap_updu(0, updu_id));
   world.run_for(minutes(1));
   EXPECT_EQ(world.item(kLeft, id).state, SpoolState::delivered);
