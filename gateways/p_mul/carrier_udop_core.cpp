@@ -140,7 +140,7 @@ Result<void> CarrierUdopCore::request_send(Instant now, OutgoingPdu pdu) {
     return Error{ErrorCode::queue_full, "too many PDUs by ARQ wait for this station"};
   }
   if (!address_of(pdu.target)) {
-    ++stats_.unknown_target;
+    counters_.add(CarrierCounter::unknown_target);
     return Error{ErrorCode::not_found, "the station or group has no address in the configuration"};
   }
   send(now, pdu, may_use_arq(pdu));
@@ -167,7 +167,7 @@ void CarrierUdopCore::send(Instant now, const OutgoingPdu& pdu, bool arq) {
                    unidata.updu);
   append(unidata.updu, pdu.octets);
   drain_.on_handed(now, unidata.priority, unidata.updu.size() * (arq ? 1u : 1u + config_.repeats));
-  ++(arq ? stats_.sent_arq : stats_.sent_nonarq);
+  counters_.add(arq ? CarrierCounter::sent_arq : CarrierCounter::sent);
   if (arq) arq_.emplace(unidata.id, pdu);
   requests_.push_back(std::move(unidata));
 }
@@ -217,28 +217,28 @@ void CarrierUdopCore::on(Instant now, const gateways::SisFlow& event) {
 void CarrierUdopCore::on(Instant, const gateways::SisIndication& event) {
   const auto pdu = gateways::decode_rcop(event.updu);
   if (!pdu || pdu->data.size() < kSourceAt + 4) {
-    ++stats_.malformed;
+    counters_.add(CarrierCounter::malformed);
     return;
   }
   if (pdu->header.application_id != kPMulApplication) {
-    ++stats_.wrong_application;
+    counters_.add(CarrierCounter::wrong_application);
     return;
   }
   if (pdu->header.segment != 0) {
-    ++stats_.divided;
+    counters_.add(CarrierCounter::divided);
     return;
   }
   const NodeId source{get_u32(pdu->data, kSourceAt)};
   if (const auto known = config_.nodes.find(source); known != config_.nodes.end()) {
     if (known->second != event.source) {
-      ++stats_.source_refused;
+      counters_.add(CarrierCounter::source_refused);
       return;
     }
   } else {
     if (learned_.size() >= config_.learned_max) learned_.erase(learned_.begin());
     learned_[source] = event.source;
   }
-  ++stats_.received;
+  counters_.add(CarrierCounter::received);
   datagrams_.emplace_back(pdu->data.begin(), pdu->data.end());
 }
 
@@ -258,7 +258,7 @@ void CarrierUdopCore::arq_failed(Instant now, gateways::SisRequestId id) {
   if (at == arq_.end()) return;
   const OutgoingPdu pdu = std::move(at->second);
   arq_.erase(at);
-  ++stats_.arq_failed;
+  counters_.add(CarrierCounter::arq_failed);
   if (bound_ && !silent_ && address_of(pdu.target)) send(now, pdu, false);
 }
 

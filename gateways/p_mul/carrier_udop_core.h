@@ -20,6 +20,7 @@
 #include "gateways/common/rcop.h"
 #include "gateways/common/sis_port.h"
 #include "gateways/p_mul/carrier.h"
+#include "gateways/p_mul/counters.h"
 #include "s5066d/base/result.h"
 #include "s5066d/base/time.h"
 
@@ -83,17 +84,6 @@ class CarrierUdopCore {
     std::size_t learned_max = 1024;        // addresses of nodes that are in no table
     Duration lifetime_max = std::chrono::hours(24);
   };
-  struct Stats {
-    std::uint64_t sent_nonarq = 0;
-    std::uint64_t sent_arq = 0;
-    std::uint64_t arq_failed = 0;  // sent again without ARQ
-    std::uint64_t received = 0;
-    std::uint64_t malformed = 0;
-    std::uint64_t wrong_application = 0;
-    std::uint64_t divided = 0;         // segments other than the first
-    std::uint64_t source_refused = 0;  // another station speaks for a node of the table
-    std::uint64_t unknown_target = 0;
-  };
 
   explicit CarrierUdopCore(const Config& config);
 
@@ -118,7 +108,7 @@ class CarrierUdopCore {
   Instant clear_at(Instant now, std::uint8_t priority) const;
   std::size_t pdu_octets_max() const { return mtu_ - gateways::kRcopHeaderBytes; }
   bool bound() const { return bound_; }
-  const Stats& stats() const { return stats_; }
+  const CounterSet<CarrierCounter>& counters() const { return counters_; }
   const DrainEstimate& drain() const { return drain_; }
 
  private:
@@ -146,7 +136,7 @@ class CarrierUdopCore {
   std::deque<gateways::SisUnidata> requests_;
   std::deque<Bytes> datagrams_;
   DrainEstimate drain_;
-  Stats stats_;
+  CounterSet<CarrierCounter> counters_;
 };
 
 }  // namespace s5066::p_mul

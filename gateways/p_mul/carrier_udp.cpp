@@ -88,7 +88,7 @@ void CarrierUdp::receive(Port& port) {
       [this, &port](const boost::system::error_code& error, std::size_t octets) {
         if (error == asio::error::operation_aborted) return;  // we may be gone
         if (error) {
-          ++stats_.receive_errors;
+          core_.count(CarrierCounter::receive_errors);
         } else {
           const ByteSpan datagram(port.buffer.data(), octets);
           const auto from = port.from.address().to_v4().to_uint();
@@ -103,7 +103,7 @@ void CarrierUdp::flush() {
     boost::system::error_code error;
     out_.send_to(asio::buffer(datagram->octets),
                  udp::endpoint(address_v4(datagram->to.address), datagram->to.port), 0, error);
-    if (error) ++stats_.send_errors;
+    if (error) core_.count(CarrierCounter::send_errors);
   }
 }
 

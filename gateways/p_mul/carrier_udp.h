@@ -23,10 +23,6 @@ class CarrierUdp {
     std::uint32_t listen = 0;     // address to receive unicast on; 0: any
     std::uint8_t hops = 1;        // of multicast
   };
-  struct Stats {
-    std::uint64_t send_errors = 0;
-    std::uint64_t receive_errors = 0;
-  };
   using OnDatagram = std::function<void(ByteSpan)>;
 
   /// Runs on the thread of `io`. `on_datagram` is called for what the core lets through.
@@ -38,7 +34,6 @@ class CarrierUdp {
   /// Sends what the core has; to be called after request_send.
   void flush();
   CarrierUdpCore& core() { return core_; }
-  const Stats& stats() const { return stats_; }
 
  private:
   using Socket = boost::asio::ip::udp::socket;
@@ -59,7 +54,6 @@ class CarrierUdp {
   Socket out_;
   std::vector<std::unique_ptr<Port>> ports_;
   Socket* data_ = nullptr;  // of the ports, the one that has joined groups
-  Stats stats_;
 };
 
 }  // namespace s5066::p_mul

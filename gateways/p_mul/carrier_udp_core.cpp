@@ -54,13 +54,13 @@ Result<void> CarrierUdpCore::request_send(Instant now, const OutgoingPdu& pdu) {
     return Error{ErrorCode::too_large, "the PDU is larger than pdu_octets_max"};
   const auto to = endpoint_of(pdu);
   if (!to) {
-    ++stats_.unknown_target;
+    counters_.add(CarrierCounter::unknown_target);
     return Error{ErrorCode::not_found, "the station or group has no address in the configuration"};
   }
   const double bits = 8.0 * static_cast<double>(pdu.octets.size() + kIpOctets);
   // A timer that comes late costs no rate, and an idle time earns no burst.
   clear_at_ = std::max(clear_at_, now - kTimerLate) + from_seconds(bits / rate_of(pdu));
-  ++stats_.sent;
+  counters_.add(CarrierCounter::sent);
   datagrams_.push_back({*to, pdu.octets});
   return {};
 }
@@ -74,15 +74,15 @@ std::optional<UdpDatagram> CarrierUdpCore::poll_datagram() {
 
 bool CarrierUdpCore::on_datagram(std::uint32_t from, ByteSpan octets) {
   if (octets.size() < kSourceAt + 4) {
-    ++stats_.malformed;
+    counters_.add(CarrierCounter::malformed);
     return false;
   }
   const auto known = config_.nodes.find({get_u32(octets, kSourceAt)});
   if (known != config_.nodes.end() && known->second != from) {
-    ++stats_.source_refused;
+    counters_.add(CarrierCounter::source_refused);
     return false;
   }
-  ++stats_.received;
+  counters_.add(CarrierCounter::received);
   return true;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "gateways/p_mul/carrier.h"
+#include "gateways/p_mul/counters.h"
 #include "s5066d/base/result.h"
 #include "s5066d/base/time.h"
 
@@ -45,13 +46,6 @@ class CarrierUdpCore {
     std::map<GroupId, double> group_rates_bps{};  // of what we send to a group, where it differs
     std::size_t pdu_octets_max = 1472;            // no fragments on Ethernet
   };
-  struct Stats {
-    std::uint64_t sent = 0;
-    std::uint64_t received = 0;
-    std::uint64_t malformed = 0;
-    std::uint64_t source_refused = 0;
-    std::uint64_t unknown_target = 0;
-  };
 
   explicit CarrierUdpCore(const Config& config);
 
@@ -60,6 +54,9 @@ class CarrierUdpCore {
   bool on_datagram(std::uint32_t from, ByteSpan octets);
   Result<void> request_send(Instant now, const OutgoingPdu& pdu);
 
+  /// Counts an error of the sockets.
+  void count(CarrierCounter error) { counters_.add(error); }
+
   // Out.
   bool ready(Instant now) const { return now >= clear_at_ && datagrams_.empty(); }
   std::optional<UdpDatagram> poll_datagram();
@@ -67,7 +64,7 @@ class CarrierUdpCore {
   Instant clear_at() const { return clear_at_; }
   /// Returns the multicast addresses whose datagrams are for us.
   std::vector<std::uint32_t> groups() const;
-  const Stats& stats() const { return stats_; }
+  const CounterSet<CarrierCounter>& counters() const { return counters_; }
 
  private:
   std::optional<UdpEndpoint> endpoint_of(const OutgoingPdu& pdu) const;
@@ -76,7 +73,7 @@ class CarrierUdpCore {
   Config config_;
   Instant clear_at_{};
   std::deque<UdpDatagram> datagrams_;
-  Stats stats_;
+  CounterSet<CarrierCounter> counters_;
 };
 
 }  // namespace s5066::p_mul

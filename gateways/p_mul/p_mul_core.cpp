@@ -37,8 +37,15 @@ PMulCore::PMulCore(const Config& config, Rng& rng)
   S5066_ASSERT(config.sender.node == config.receiver.node);
 }
 
+void PMulCore::list(CounterRows& rows) const {
+  counters_.list(rows);
+  sender_.counters().list(rows);
+  receiver_.counters().list(rows);
+  groups_.counters().list(rows);
+}
+
 void PMulCore::on_datagram(Instant now, ByteSpan octets) {
-  ++stats_.pdus;
+  counters_.add(PMulCounter::pdus);
   const auto pdu = decode(octets, config_.decode);
   if (pdu) {
     std::visit([&](const auto& value) { on(now, value); }, *pdu);
@@ -53,13 +60,13 @@ void PMulCore::on_datagram(Instant now, ByteSpan octets) {
   }
   switch (pdu.error().code) {
     case ErrorCode::bad_checksum:
-      ++stats_.bad_checksum;
+      counters_.add(PMulCounter::bad_checksum);
       break;
     case ErrorCode::unsupported:
-      ++stats_.unknown_type;
+      counters_.add(PMulCounter::unknown_type);
       break;
     default:
-      ++stats_.malformed;
+      counters_.add(PMulCounter::malformed);
   }
 }
 
@@ -73,7 +80,7 @@ bool PMulCore::believed(NodeId source) {
     if (heard_.size() < kHeardMax) heard_.insert(source);
     return true;
   }
-  ++stats_.source_refused;
+  counters_.add(PMulCounter::source_refused);
   return false;
 }
 
@@ -96,11 +103,11 @@ void PMulCore::on(Instant now, const ParityPdu& pdu) {
 }
 // Without a pool they are counted only: on HF nobody can join a group.
 void PMulCore::on(Instant now, const AnnouncePdu& pdu) {
-  ++stats_.group_pdus;
+  counters_.add(PMulCounter::group_pdus);
   if (believed(pdu.name.source)) groups_.on_announce(now, pdu);
 }
 void PMulCore::on(Instant now, const GroupPdu& pdu) {
-  ++stats_.group_pdus;
+  counters_.add(PMulCounter::group_pdus);
   if (believed(pdu.name.source)) groups_.on_group_pdu(now, pdu);
 }
 

@@ -11,6 +11,7 @@
 
 #include "gateways/common/utc_reference.h"
 #include "gateways/p_mul/carrier.h"
+#include "gateways/p_mul/counters.h"
 #include "gateways/p_mul/message_port.h"
 #include "gateways/p_mul/p_mul_groups.h"
 #include "gateways/p_mul/p_mul_pdu.h"
@@ -32,14 +33,6 @@ class PMulCore {
     PMulGroups::Config groups{};
     DecodeOptions decode{};
     std::vector<NodeId> sources{};  // who may send to us and be believed; empty: anybody
-  };
-  struct Stats {
-    std::uint64_t pdus = 0;
-    std::uint64_t bad_checksum = 0;
-    std::uint64_t unknown_type = 0;
-    std::uint64_t malformed = 0;
-    std::uint64_t source_refused = 0;
-    std::uint64_t group_pdus = 0;  // Announce, Request, Reject, Release
   };
 
   PMulCore(const Config& config, Rng& rng);
@@ -95,7 +88,9 @@ class PMulCore {
   const PMulSender& sender() const { return sender_; }
   const PMulReceiver& receiver() const { return receiver_; }
   const PMulGroups& groups() const { return groups_; }
-  const Stats& stats() const { return stats_; }
+  const CounterSet<PMulCounter>& counters() const { return counters_; }
+  /// Appends the counters of all parts.
+  void list(CounterRows& rows) const;
 
  private:
   bool believed(NodeId source);
@@ -118,7 +113,7 @@ class PMulCore {
   std::set<NodeId> heard_;  // of config_.sources, if that is not empty
   std::deque<MessageEvent> events_;
   Seldom refusals_;
-  Stats stats_;
+  CounterSet<PMulCounter> counters_;
 };
 
 }  // namespace s5066::p_mul

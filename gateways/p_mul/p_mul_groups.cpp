@@ -52,7 +52,7 @@ void PMulGroups::choose(Instant now, Own& own) {
   }
   own.said = false;
   if (free.empty()) {
-    ++stats_.pool_empty;
+    counters_.add(PMulGroupCounter::pool_empty);
     own.state = State::choosing;
     own.address = 0;
     own.due = false;
@@ -95,10 +95,10 @@ void PMulGroups::on_reject(Instant now, const GroupPdu& reject) {
   const auto at = own_.find(reject.name.message_id);
   if (at == own_.end() || at->second.address != reject.group_address ||
       at->second.state != State::requesting || !at->second.said) {
-    ++stats_.rejects_late;
+    counters_.add(PMulGroupCounter::rejects_late);
     return;
   }
-  ++stats_.rejected;
+  counters_.add(PMulGroupCounter::rejected);
   used_[reject.group_address] = {reject.name, now + config_.rejected_for};
   give_up(now, at->first, at->second);
 }
@@ -121,7 +121,7 @@ void PMulGroups::on_request(Instant now, const GroupPdu& request) {
       ours = true;
       continue;
     }
-    ++stats_.yielded;
+    counters_.add(PMulGroupCounter::yielded);
     used_[request.group_address] = {request.name, now + config_.rejected_for};
     give_up(now, message_id, own);
   }
@@ -152,7 +152,7 @@ void PMulGroups::on_announce(Instant now, const AnnouncePdu& announce) {
   const auto& list = announce.destinations;
   const bool listed = std::find(list.begin(), list.end(), config_.node) != list.end();
   if (!in_pool(announce.group_address)) {
-    if (listed) ++stats_.not_in_pool;
+    if (listed) counters_.add(PMulGroupCounter::not_in_pool);
     return;
   }
   // Nobody announces what has expired by his own clock, so if it has by ours the clocks are apart.
@@ -169,14 +169,14 @@ void PMulGroups::on_announce(Instant now, const AnnouncePdu& announce) {
   }
   if (known != joined_.end()) leave(announce.name);  // he was restarted, and has another
   if (until <= now || joined_.size() >= config_.joined_max) {
-    ++stats_.joins_refused;
+    counters_.add(PMulGroupCounter::joins_refused);
     return;
   }
   const bool member = std::any_of(joined_.begin(), joined_.end(), [&](const auto& entry) {
     return entry.second.address == announce.group_address;
   });
   joined_[announce.name] = {announce.group_address, until};
-  ++stats_.joined;
+  counters_.add(PMulGroupCounter::joined);
   if (!member) memberships_.push_back({announce.group_address, true});
 }
 
@@ -185,8 +185,9 @@ void PMulGroups::on_settled(Instant, const MessageName& name) {
 }
 
 void PMulGroups::on_not_joined(std::uint32_t address) {
-  stats_.joins_refused += std::erase_if(
+  const std::size_t refused = std::erase_if(
       joined_, [address](const auto& entry) { return entry.second.address == address; });
+  counters_.add(PMulGroupCounter::joins_refused, refused);
 }
 
 void PMulGroups::leave(const MessageName& name) {
@@ -194,7 +195,7 @@ void PMulGroups::leave(const MessageName& name) {
   if (at == joined_.end()) return;
   const std::uint32_t address = at->second.address;
   joined_.erase(at);
-  ++stats_.left;
+  counters_.add(PMulGroupCounter::left);
   const bool member = std::any_of(joined_.begin(), joined_.end(), [address](const auto& entry) {
     return entry.second.address == address;
   });
@@ -252,7 +253,7 @@ std::optional<OutgoingPdu> PMulGroups::poll_pdu(Instant now) {
     if (queue->empty()) continue;
     OutgoingPdu pdu = std::move(queue->front());
     queue->pop_front();
-    ++(queue == &rejects_ ? stats_.rejects : stats_.releases);
+    counters_.add(queue == &rejects_ ? PMulGroupCounter::rejects : PMulGroupCounter::releases);
     return pdu;
   }
   for (auto& [message_id, own] : own_) {
@@ -262,7 +263,7 @@ std::optional<OutgoingPdu> PMulGroups::poll_pdu(Instant now) {
     own.due = false;
     own.said = true;
     own.at = now + config_.wait_for_reject;
-    ++stats_.requests;
+    counters_.add(PMulGroupCounter::requests);
     return group_pdu(PduType::request, {config_.node, message_id}, own.address, kGeneralGroup);
   }
   return std::nullopt;
@@ -282,7 +283,7 @@ OutgoingPdu PMulGroups::announce_pdu(Instant now, std::uint32_t message_id, Own&
   own.next_destination = last ? 0 : end;
   if (last) {
     --own.announcements;
-    ++stats_.announcements;
+    counters_.add(PMulGroupCounter::announcements);
     own.due = false;
     own.at = now + config_.announce_delay / config_.announce_count;
   }

@@ -17,6 +17,7 @@
 
 #include "gateways/common/utc_reference.h"
 #include "gateways/p_mul/carrier.h"
+#include "gateways/p_mul/counters.h"
 #include "gateways/p_mul/p_mul_pdu.h"
 #include "s5066d/base/rng.h"
 #include "s5066d/base/time.h"
@@ -40,20 +41,6 @@ class PMulGroups {
     Duration expiry_margin = std::chrono::seconds(60);  // how far clocks may be apart
     Duration rejected_for = std::chrono::minutes(5);    // an address that somebody rejected
     std::size_t rejects_max = 32;                       // that wait for the bearer
-  };
-  struct Stats {
-    std::uint64_t requests = 0;
-    std::uint64_t rejected = 0;       // a request of ours
-    std::uint64_t yielded = 0;        // to who requested the same with a lower number
-    std::uint64_t rejects_late = 0;   // that no request of ours waits for; ignored
-    std::uint64_t pool_empty = 0;     // nothing free, tried again later
-    std::uint64_t announcements = 0;  // each repeat counts
-    std::uint64_t releases = 0;
-    std::uint64_t rejects = 0;  // by us
-    std::uint64_t joined = 0;
-    std::uint64_t left = 0;
-    std::uint64_t not_in_pool = 0;    // announced to us
-    std::uint64_t joins_refused = 0;  // over the limit, over already, or not joined
   };
   /// Our sockets are to be in that group, or no longer.
   struct Membership {
@@ -94,7 +81,7 @@ class PMulGroups {
   bool enabled() const { return !config_.pool.empty(); }
   std::size_t own() const { return own_.size(); }
   std::size_t joined() const { return joined_.size(); }
-  const Stats& stats() const { return stats_; }
+  const CounterSet<PMulGroupCounter>& counters() const { return counters_; }
 
  private:
   enum class State : std::uint8_t {
@@ -149,7 +136,7 @@ class PMulGroups {
   std::deque<OutgoingPdu> rejects_;
   std::deque<Membership> memberships_;
   std::deque<Ready> ready_;
-  Stats stats_;
+  CounterSet<PMulGroupCounter> counters_;
 };
 
 }  // namespace s5066::p_mul

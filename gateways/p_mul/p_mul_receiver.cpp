@@ -80,7 +80,7 @@ PMulReceiver::Life PMulReceiver::life_of(Instant now, UtcSeconds expiry) const {
 }
 
 void PMulReceiver::note_clock(Instant now, const AddressPdu& address) {
-  ++stats_.clock_apart;
+  counters_.add(PMulReceiverCounter::clock_apart);
   const NodeId source = address.name.source;
   const std::chrono::seconds apart(utc_.utc(now).value - address.expiry.value);
   clocks_apart_[source] = {apart, now};
@@ -120,7 +120,7 @@ void PMulReceiver::on_address(Instant now, const AddressPdu& address) {
   if (at.listing == Listing::listed) {
     adopt(now, at, address);
   } else if (at.listing == Listing::absent) {
-    ++stats_.not_for_us;
+    counters_.add(PMulReceiverCounter::not_for_us);
     ignore(now, address.name);
   }
 }
@@ -133,7 +133,7 @@ void PMulReceiver::on_known_address(Instant now, const Place& place, Known& know
     settled_.push_back(address.name);
   }
   if (place.listing != Listing::listed) return;
-  ++stats_.repeated;
+  counters_.add(PMulReceiverCounter::repeated);
   known.expires = std::max(known.expires, utc_.instant(address.expiry));
   known_.extend(address.name, life_of(now, address.expiry).expires + config_.memory_margin);
   known_.set_unreleased(address.name);
@@ -146,7 +146,7 @@ void PMulReceiver::on_known_address(Instant now, const Place& place, Known& know
 void PMulReceiver::repeat(Instant now, const Place& place, Message& message,
                           const AddressPdu& address) {
   if (address.total != message.total) {
-    ++stats_.changed_total;
+    counters_.add(PMulReceiverCounter::changed_total);
     return;
   }
   note_addressed(message, address);
@@ -164,7 +164,7 @@ void PMulReceiver::repeat(Instant now, const Place& place, Message& message,
 
 void PMulReceiver::adopt(Instant now, const Place& place, const AddressPdu& address) {
   if (address.expiry.value == 0) {
-    ++stats_.without_expiry;
+    counters_.add(PMulReceiverCounter::without_expiry);
     return;
   }
   const Life life = life_of(now, address.expiry);
@@ -188,14 +188,14 @@ void PMulReceiver::adopt(Instant now, const Place& place, const AddressPdu& addr
   if (address.extra) plan_in_turn(now, address.name, message->owing, RoundEnd::known);
   auto& sequence = sequences_[address.name.source];
   if (sequence != 0 && place.sequence > sequence + 1) {
-    ++stats_.sequence_gaps;
+    counters_.add(PMulReceiverCounter::sequence_gaps);
     news(MessageNews::Kind::sequence_gap, address.name);
   }
   sequence = std::max(sequence, place.sequence);
   if (sequences_.size() > kSourcesMax) sequences_.erase(sequences_.begin());
   // Blocks that came before the Address_PDU may be more than the message has, or all of it.
   const std::size_t before = message->octets();
-  stats_.bad_number += message->drop_blocks_above_total();
+  counters_.add(PMulReceiverCounter::bad_number, message->drop_blocks_above_total());
   count_octets(*message, before);
   const std::size_t groups = BlockGroups(address.total).count();
   for (std::size_t group = 0; group < groups && !message->parity.empty(); ++group) {
@@ -222,12 +222,12 @@ PMulReceiver::Message* PMulReceiver::message_for(Instant now, const MessageName&
   if (at != messages_.end() && at->second.state != State::orphan) priority = at->second.priority;
   const std::size_t held = at == messages_.end() ? 0 : at->second.octets();
   if (held + octets > config_.message_octets_max) {
-    ++stats_.too_large;
+    counters_.add(PMulReceiverCounter::too_large);
     ignore(now, name);
     return nullptr;
   }
   if (!make_room(now, name, octets, priority)) {
-    ++stats_.no_room;
+    counters_.add(PMulReceiverCounter::no_room);
     if (at != messages_.end()) hear(now, name, at->second.owing);
     return nullptr;
   }
@@ -263,7 +263,7 @@ bool PMulReceiver::make_room(Instant now, const MessageName& keep, std::size_t o
     }
     const auto victim = find_victim(now, wanted);
     if (!victim) return false;
-    ++stats_.crowded_out;
+    counters_.add(PMulReceiverCounter::crowded_out);
     forget(*victim);
   }
 }
@@ -332,28 +332,29 @@ void PMulReceiver::forget(const MessageName& name) {
 
 void PMulReceiver::on_data(Instant now, const DataPdu& data) {
   if (data.name.source == config_.node) return;
-  ++stats_.data_pdus;
+  counters_.add(PMulReceiverCounter::data_pdus);
   if (ignored_.contains(data.name)) {
-    ++stats_.not_for_us;
+    counters_.add(PMulReceiverCounter::not_for_us);
     return;
   }
   const auto at = messages_.find(data.name);
   const bool over = at != messages_.end() && at->second.state == State::offered;
   Known* known = known_.find(data.name);
   if (over || known != nullptr) {
-    ++stats_.duplicates;
+    counters_.add(PMulReceiverCounter::duplicates);
     if (known != nullptr) hear(now, data.name, known->owing);
     return;
   }
   if (at != messages_.end()) {
     const Message& message = at->second;
     if (message.total != 0 && data.number > message.total) {
-      ++stats_.bad_number;
+      counters_.add(PMulReceiverCounter::bad_number);
       return;
     }
     const auto block = message.blocks.find(data.number);
     if (block != message.blocks.end()) {
-      ++(block->second == data.fragment ? stats_.duplicates : stats_.contradictions);
+      counters_.add(block->second == data.fragment ? PMulReceiverCounter::duplicates
+                                                   : PMulReceiverCounter::contradictions);
       after_pdu(now, data.name, at->second, {.block = data.number});
       return;
     }
@@ -368,7 +369,7 @@ void PMulReceiver::on_data(Instant now, const DataPdu& data) {
 
 void PMulReceiver::on_parity(Instant now, const ParityPdu& parity) {
   if (parity.name.source == config_.node) return;
-  ++stats_.parity_pdus;
+  counters_.add(PMulReceiverCounter::parity_pdus);
   if (Known* known = known_.find(parity.name)) {
     hear(now, parity.name, known->owing);
     return;
@@ -417,14 +418,14 @@ void PMulReceiver::after_pdu(Instant now, const MessageName& name, Message& mess
 
 void PMulReceiver::recover_group(Message& message, std::size_t group) {
   const std::size_t before = message.octets();
-  stats_.recovered += message.recover_group(group);
+  counters_.add(PMulReceiverCounter::recovered, message.recover_group(group));
   count_octets(message, before);
 }
 
 // --- Up ------------------------------------------------------------------------------------------
 
 void PMulReceiver::offer(const MessageName& name, Message& message) {
-  if (message.state != State::offered) ++stats_.received;
+  if (message.state != State::offered) counters_.add(PMulReceiverCounter::received);
   message.state = State::offered;
   message.owing.ack_at.reset();
   withdraw_ack(name);
@@ -481,7 +482,7 @@ void PMulReceiver::on_discard(Instant, const DiscardPdu& discard) {
   }
   const auto at = messages_.find(discard.name);
   if (at == messages_.end() || at->second.state == State::offered) return;
-  ++stats_.discarded;
+  counters_.add(PMulReceiverCounter::discarded);
   if (at->second.state == State::receiving) {
     news(MessageNews::Kind::discarded_by_peer, discard.name);
   }
@@ -614,7 +615,7 @@ std::optional<OutgoingPdu> PMulReceiver::poll_pdu(Instant now) {
     ack.entries.push_back(std::move(entry));
   }
   acks_ = std::move(others);
-  ++stats_.acks;
+  counters_.add(PMulReceiverCounter::acks);
   const bool long_list =
       std::any_of(ack.entries.begin(), ack.entries.end(), [this](const AckEntry& entry) {
         return list_values(entry.missing, false) > config_.missing_list_max || entry.truncated;
@@ -676,12 +677,12 @@ void PMulReceiver::on_deadline(Instant now) {
   for (auto& [name, message] : messages_) {
     if (message.state == State::orphan) {
       if (message.owing.heard_at + config_.orphan_max > now) continue;
-      ++stats_.orphans_dropped;
+      counters_.add(PMulReceiverCounter::orphans_dropped);
       over.push_back(name);
     } else if (message.state == State::offered) {
       if (message.offer_at && *message.offer_at <= now) offer(name, message);
     } else if (message.expires <= now) {
-      ++stats_.expired;
+      counters_.add(PMulReceiverCounter::expired);
       news(MessageNews::Kind::receive_expired, name);
       settled_.push_back(name);
       over.push_back(name);

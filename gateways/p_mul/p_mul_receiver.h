@@ -22,6 +22,7 @@
 
 #include "gateways/common/utc_reference.h"
 #include "gateways/p_mul/carrier.h"
+#include "gateways/p_mul/counters.h"
 #include "gateways/p_mul/known_messages.h"
 #include "gateways/p_mul/message_port.h"
 #include "gateways/p_mul/p_mul_pdu.h"
@@ -63,28 +64,6 @@ class PMulReceiver {
     Duration memory_margin = std::chrono::hours(1);   // completed ones are known past the expiry
     Duration offer_again = std::chrono::seconds(10);  // what could not be committed
   };
-  struct Stats {
-    std::uint64_t data_pdus = 0;
-    std::uint64_t parity_pdus = 0;
-    std::uint64_t duplicates = 0;
-    std::uint64_t contradictions = 0;  // another block under the same number
-    std::uint64_t not_for_us = 0;
-    std::uint64_t bad_number = 0;      // above the total
-    std::uint64_t changed_total = 0;   // an Address_PDU that does not fit the first
-    std::uint64_t without_expiry = 0;  // the expiry is 0
-    std::uint64_t clock_apart = 0;     // messages that had expired by our clock when they came
-    std::uint64_t too_large = 0;       // over the limits
-    std::uint64_t crowded_out = 0;     // gave way to others
-    std::uint64_t no_room = 0;         // PDUs not kept: nothing gave way
-    std::uint64_t recovered = 0;       // blocks made from parity
-    std::uint64_t acks = 0;
-    std::uint64_t received = 0;   // complete, handed up
-    std::uint64_t repeated = 0;   // acknowledged again, not handed up again
-    std::uint64_t discarded = 0;  // by the transmitter
-    std::uint64_t expired = 0;    // incomplete
-    std::uint64_t orphans_dropped = 0;
-    std::uint64_t sequence_gaps = 0;
-  };
 
   PMulReceiver(const Config& config, Rng& rng, const gateways::UtcReference& utc);
 
@@ -120,7 +99,7 @@ class PMulReceiver {
     Instant seen_at{};
   };
   const std::map<NodeId, ClockApart>& clocks_apart() const { return clocks_apart_; }
-  const Stats& stats() const { return stats_; }
+  const CounterSet<PMulReceiverCounter>& counters() const { return counters_; }
 
  private:
   static constexpr Duration kGapMax = std::chrono::minutes(6);  // a block at 75 bit/s takes 4
@@ -221,7 +200,7 @@ class PMulReceiver {
   std::deque<MessageName> acks_;  // due; each at most once
   std::deque<MessageEvent> events_;
   std::deque<MessageName> settled_;
-  Stats stats_;
+  CounterSet<PMulReceiverCounter> counters_;
 };
 
 }  // namespace s5066::p_mul

@@ -117,7 +117,7 @@ Result<Accepted> PMulSender::request_submit(Instant now, Submission submission) 
   }
   content_octets_ += message.submission.content.size();
   suspended_.erase(message.submission.message_id);
-  ++stats_.messages;
+  counters_.add(PMulSenderCounter::messages);
   start_round(now, messages_.emplace(key, std::move(message)).first->second, For::everybody);
   return Accepted{octets};
 }
@@ -167,7 +167,7 @@ void PMulSender::start_round(Instant now, Message& message, For whom) {
   message.plan_round(loss_);
   message.put_off = false;
   ++message.rounds;
-  ++stats_.rounds;
+  counters_.add(PMulSenderCounter::rounds);
   news(MessageNews::Kind::round_started, message, {}, message.planned_octets());
   if (message.is_dynamic() && !message.round->only) ask_for_group(message);
 }
@@ -306,7 +306,7 @@ PMulSender::Message* PMulSender::find(std::uint32_t message_id) {
 }
 
 std::vector<NodeId> PMulSender::on_ack(Instant now, const AckPdu& ack) {
-  ++stats_.acks;
+  counters_.add(PMulSenderCounter::acks);
   std::set<NodeId> nodes;
   if (ack.sender != config_.node) nodes.insert(ack.sender);
   for (const AckEntry& entry : ack.entries) {
@@ -331,25 +331,25 @@ std::optional<NodeId> PMulSender::on_entry(Instant now, const AckPdu& ack, const
   Message* message = find(entry.name.message_id);
   const auto sender = sender_of(ack, entry);
   if (!sender || (message == nullptr && !usual)) {
-    ++stats_.acks_of_others;
+    counters_.add(PMulSenderCounter::acks_of_others);
     refuse(now, ack, entry, "the acknowledgement names another transmitter");
     return std::nullopt;
   }
   if (message == nullptr) {
-    ++stats_.acks_unknown;
+    counters_.add(PMulSenderCounter::acks_unknown);
     discard_unknown(now, *sender, entry.name, ack.priority);
     return sender;
   }
   const auto node = std::find_if(message->nodes.begin(), message->nodes.end(),
                                  [&](const Node& n) { return n.address.node == *sender; });
   if (node == message->nodes.end()) {
-    ++stats_.acks_not_addressed;
+    counters_.add(PMulSenderCounter::acks_not_addressed);
     refuse(now, ack, entry, "the message was not sent to the station that acknowledges it");
     return std::nullopt;
   }
-  if (!usual) ++stats_.acks_other_form;
+  if (!usual) counters_.add(PMulSenderCounter::acks_other_form);
   if (node->ended) {
-    ++stats_.acks_repeated;
+    counters_.add(PMulSenderCounter::acks_repeated);
     return sender;
   }
   if (node->silent && message->submission.acknowledged) {
@@ -359,7 +359,7 @@ std::optional<NodeId> PMulSender::on_entry(Instant now, const AckPdu& ack, const
   if (entry.missing.empty()) {
     end(now, *message, *node, Outcome::delivered);
   } else if (!take_list(now, *message, *node, entry)) {
-    ++stats_.acks_nonsense;
+    counters_.add(PMulSenderCounter::acks_nonsense);
     refuse(now, ack, entry, "the acknowledgement lists blocks that the message does not have");
     return sender;
   }
@@ -637,8 +637,8 @@ void PMulSender::end(Instant now, Message& message, Node& node, Outcome outcome)
   S5066_ASSERT(!node.ended);
   node.ended = true;
   std::erase_if(message.legs, [&](const Round& leg) { return leg.only == node.address.node; });
-  if (outcome == Outcome::delivered) ++stats_.delivered;
-  if (outcome == Outcome::expired) ++stats_.expired;
+  if (outcome == Outcome::delivered) counters_.add(PMulSenderCounter::delivered);
+  if (outcome == Outcome::expired) counters_.add(PMulSenderCounter::expired);
   DestinationEnded ended{
       .key = message.submission.key, .node = node.address.node, .outcome = outcome};
   if (outcome == Outcome::expired) say_why(now, message, node, ended);
@@ -700,8 +700,8 @@ std::optional<OutgoingPdu> PMulSender::poll_pdu(Instant now) {
   if (!answers_.empty()) {
     OutgoingPdu answer = std::move(answers_.front());
     answers_.pop_front();
-    ++stats_.discard_pdus;
-    stats_.octets += answer.octets.size();
+    counters_.add(PMulSenderCounter::discard_pdus);
+    counters_.add(PMulSenderCounter::octets, answer.octets.size());
     return answer;
   }
   Message* message = most_urgent(now);
@@ -709,7 +709,7 @@ std::optional<OutgoingPdu> PMulSender::poll_pdu(Instant now) {
   if (turns_.last() && *turns_.last() != message->submission.key) {
     const auto at = messages_.find(*turns_.last());
     if (at != messages_.end() && at->second.round && !at->second.is_closing()) {
-      ++stats_.pre_emptions;
+      counters_.add(PMulSenderCounter::pre_emptions);
     }
   }
   turns_.note(now, *message, message->submission.block_octets);
@@ -735,17 +735,17 @@ OutgoingPdu PMulSender::next_of(Instant now, Message& message) {
 }
 
 void PMulSender::count_pdu(PduType type, const Message& message, std::size_t octets) {
-  stats_.octets += octets;
-  if (type == PduType::discard) ++stats_.discard_pdus;
-  if (type == PduType::address) ++stats_.address_pdus;
+  counters_.add(PMulSenderCounter::octets, octets);
+  if (type == PduType::discard) counters_.add(PMulSenderCounter::discard_pdus);
+  if (type == PduType::address) counters_.add(PMulSenderCounter::address_pdus);
   if (type == PduType::parity) {
-    ++stats_.parity_pdus;
-    stats_.data_octets += octets - kParityHeaderOctets;
+    counters_.add(PMulSenderCounter::parity_pdus);
+    counters_.add(PMulSenderCounter::data_octets, octets - kParityHeaderOctets);
   }
   if (type != PduType::data) return;
-  ++stats_.data_pdus;
-  if (message.rounds > 1) ++stats_.data_pdus_again;
-  stats_.data_octets += octets - kDataHeaderOctets;
+  counters_.add(PMulSenderCounter::data_pdus);
+  if (message.rounds > 1) counters_.add(PMulSenderCounter::data_pdus_again);
+  counters_.add(PMulSenderCounter::data_octets, octets - kDataHeaderOctets);
 }
 
 std::optional<MessageEvent> PMulSender::poll_event() {

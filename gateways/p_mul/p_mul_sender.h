@@ -18,6 +18,7 @@
 #include "gateways/common/utc_reference.h"
 #include "gateways/p_mul/block_loss.h"
 #include "gateways/p_mul/carrier.h"
+#include "gateways/p_mul/counters.h"
 #include "gateways/p_mul/message_port.h"
 #include "gateways/p_mul/p_mul_pdu.h"
 #include "gateways/p_mul/round_rules.h"
@@ -65,27 +66,6 @@ class PMulSender {
     std::size_t turn_octets_max = 256u << 10;
     Duration discard_unknown_after = std::chrono::minutes(2);  // not before our own restart is over
   };
-  struct Stats {
-    std::uint64_t messages = 0;
-    std::uint64_t rounds = 0;
-    std::uint64_t address_pdus = 0;
-    std::uint64_t data_pdus = 0;
-    std::uint64_t data_pdus_again = 0;  // of these, not in the first round
-    std::uint64_t parity_pdus = 0;
-    std::uint64_t discard_pdus = 0;
-    std::uint64_t octets = 0;       // of all these
-    std::uint64_t data_octets = 0;  // fragments and parity alone
-    std::uint64_t pre_emptions = 0;
-    std::uint64_t acks = 0;
-    std::uint64_t acks_of_others = 0;      // for messages of other sources
-    std::uint64_t acks_not_addressed = 0;  // from stations that are no destination
-    std::uint64_t acks_unknown = 0;        // for messages that are over
-    std::uint64_t acks_repeated = 0;       // after the destination had ended
-    std::uint64_t acks_nonsense = 0;       // blocks the message does not have
-    std::uint64_t acks_other_form = 0;     // taken, though the IDs stand in other fields
-    std::uint64_t delivered = 0;
-    std::uint64_t expired = 0;
-  };
 
   /// A message needs a group of its own, or its destinations have to be told of it again; without
   /// destinations it needs it no more.
@@ -126,7 +106,7 @@ class PMulSender {
 
   std::size_t messages() const { return messages_.size(); }
   std::size_t content_octets() const { return content_octets_; }
-  const Stats& stats() const { return stats_; }
+  const CounterSet<PMulSenderCounter>& counters() const { return counters_; }
 
  private:
   using For = SentMessage::For;
@@ -195,7 +175,7 @@ class PMulSender {
   std::deque<GroupWish> wishes_;
   bool unsaid_ = false;  // a message is over of which nobody was told anything
   std::deque<MessageEvent> events_;
-  Stats stats_;
+  CounterSet<PMulSenderCounter> counters_;
 };
 
 }  // namespace s5066::p_mul

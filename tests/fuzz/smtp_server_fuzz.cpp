@@ -89,9 +89,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   config.command_octets_max = 200;
   config.text_line_octets_max = 50;
   IntakeRoom room{.octets_max = 800, .octets = 0};
-  SmtpServerCore::Stats stats;
+  CounterSet<SmtpCounter> counters;
   {
-    SmtpServerCore core(config, table, room, stats);
+    SmtpServerCore core(config, table, room, counters);
     Instant now{};
     Session session{core, config, rng};
     core.on_connected(now);

@@ -165,8 +165,8 @@ TEST(PMulGroupsSim, nodes_that_want_an_address_at_once_do_not_share_it) {
       for (std::uint32_t node = 1; node <= 6; ++node) {
         EXPECT_EQ(lan.core(node).groups().own(), 0u);
         EXPECT_EQ(lan.core(node).groups().joined(), 0u);
-        conflicts +=
-            lan.core(node).groups().stats().rejected + lan.core(node).groups().stats().yielded;
+        conflicts += lan.core(node).groups().counters()[PMulGroupCounter::rejected] +
+                     lan.core(node).groups().counters()[PMulGroupCounter::yielded];
       }
     }
   }
@@ -192,7 +192,7 @@ TEST(PMulGroupsSim, every_message_arrives_once_however_many_announcements_are_lo
       EXPECT_EQ(lan.received(node, 12), 1u);
     }
     for (const std::uint32_t node : {1, 2}) {
-      again += lan.core(node).groups().stats().announcements > 5;
+      again += lan.core(node).groups().counters()[PMulGroupCounter::announcements] > 5;
       EXPECT_EQ(lan.core(node).groups().own(), 0u);
     }
     lan.run_for(15min);  // past the expiry, in case a Release_PDU was lost

@@ -79,7 +79,7 @@ TEST(PMulNodes, a_group_with_loss_receives_a_message) {
       EXPECT_EQ(ended.outcome, p_mul::Outcome::delivered);
     }
     EXPECT_EQ(nodes.world().medium().faults().keyed_over_announced_burst, 0u);
-    by_arq += nodes[0].carrier->stats().sent_arq;
+    by_arq += nodes[0].carrier->counters()[p_mul::CarrierCounter::sent_arq];
   }
   EXPECT_GT(by_arq, 0u);
 }
@@ -103,9 +103,12 @@ TEST(PMulNodes, eight_lossy_receivers_have_a_message) {
     ASSERT_EQ(nodes[0].ended.size(), 8u);
     for (std::size_t i = 1; i <= 8; ++i) {
       ASSERT_EQ(nodes[i].received.size(), 1u);
-      acks += static_cast<double>(nodes[i].core->receiver().stats().acks);
+      acks += static_cast<double>(
+          nodes[i].core->receiver().counters()[p_mul::PMulReceiverCounter::acks]);
     }
-    octets += static_cast<double>(nodes[0].core->sender().stats().octets) / 50'000;
+    octets +=
+        static_cast<double>(nodes[0].core->sender().counters()[p_mul::PMulSenderCounter::octets]) /
+        50'000;
     collisions += static_cast<double>(nodes.world().medium().collisions());
     minutes += to_seconds(nodes.world().now().time_since_epoch()) / 60;
   }

@@ -29,8 +29,8 @@ Economy to_eight(sim::Seed seed, bool coded, std::size_t octets) {
   world.run_for(12h);
   EXPECT_EQ(world.delivered(), 8u);
   EXPECT_EQ(world.faults(), "");
-  const auto& sent = world.core(0).sender().stats();
-  return {static_cast<double>(sent.octets) / static_cast<double>(octets),
+  const std::uint64_t sent = world.core(0).sender().counters()[p_mul::PMulSenderCounter::octets];
+  return {static_cast<double>(sent) / static_cast<double>(octets),
           static_cast<double>(world.counts().acks), world.counts().ack_collisions};
 }
 

@@ -16,6 +16,31 @@ namespace s5066::acp142 {
 
 namespace {
 
+constexpr CounterTable<MailCounter> kMailCounters({
+    {MailCounter::accepted, "mail_accepted", "messages", "messages taken over from mail programs"},
+    {MailCounter::delivered, "mail_delivered", "deliveries",
+     "deliveries to a recipient or station that were completed"},
+    {MailCounter::failed, "mail_failed", "deliveries", "deliveries given up"},
+    {MailCounter::expired, "mail_expired", "deliveries", "deliveries whose time ended"},
+    {MailCounter::received, "mail_received", "messages",
+     "messages received from other stations and kept"},
+    {MailCounter::received_again, "mail_received_again", "messages",
+     "messages received that were in the spool already"},
+    {MailCounter::unreadable, "mail_unreadable", "messages",
+     "messages received that could not be read"},
+    {MailCounter::reports, "mail_reports", "reports", "reports about deliveries that were written"},
+    {MailCounter::store_errors, "mail_store_errors", "errors",
+     "requests that the spool could not carry out"},
+    {MailCounter::parked, "mail_parked", "messages",
+     "messages of the spool put aside because they cannot be read"},
+    {MailCounter::passed_over, "mail_passed_over", "messages",
+     "messages of the spool passed over because they cannot be read"},
+    {MailCounter::indexes_mended, "mail_indexes_mended", "indexes",
+     "indexes of the spool that were made again"},
+    {MailCounter::tables_left_out, "mail_tables_left_out", "tables",
+     "tables of the spool left out because they are damaged"},
+});
+
 using Kind = MailNews::Kind;
 
 constexpr std::uint32_t kDelayedAtATime = 4;          // each is in memory with its content
@@ -36,6 +61,10 @@ NextHops next_hops(const Envelope& envelope, const MailItem& item) {
 }
 
 }  // namespace
+
+const CounterTable<MailCounter>& counter_table(MailCounter) {
+  return kMailCounters;
+}
 
 MailCore::MailCore(const Config& config, const AddressTable& table)
     : config_(config),
@@ -121,7 +150,7 @@ void MailCore::on_store_result(Instant now, const MailResult& result) {
                       std::holds_alternative<ReceivedKept>(pending.then);
   const bool ok = result.answer.ok();
   if (!ok && !(is_new && result.answer.error().code == ErrorCode::queue_full)) {
-    ++stats_.store_errors;
+    counters_.add(MailCounter::store_errors);
     news(Kind::store_failed, mail_of(pending.then), {}, {}, to_string(result.answer.error()));
   }
   const Next next =
@@ -133,15 +162,15 @@ void MailCore::on_store_result(Instant now, const MailResult& result) {
 
 void MailCore::note_troubles(const MailResult& result) {
   for (const MailTrouble& trouble : result.troubles) {
-    ++(trouble.parked ? stats_.parked : stats_.passed_over);
+    counters_.add(trouble.parked ? MailCounter::parked : MailCounter::passed_over);
     news(trouble.parked ? Kind::parked : Kind::passed_over, trouble.id, {}, {}, trouble.reason);
   }
   for (const std::string& index : result.mended) {
-    ++stats_.indexes_mended;
+    counters_.add(MailCounter::indexes_mended);
     news(Kind::index_mended, {}, {}, {}, index);
   }
   for (const std::string& table : result.left_out) {
-    ++stats_.tables_left_out;
+    counters_.add(MailCounter::tables_left_out);
     news(Kind::table_left_out, {}, {}, {}, table);
   }
   if (result.reserve_used) {
@@ -287,7 +316,7 @@ void MailCore::tell_accepted(MailAccepted& then, const MailKept& kept) {
     if (one.kind == Kind::accepted) first = one.mail;
     tell(std::move(one));
   }
-  ++stats_.accepted;
+  counters_.add(MailCounter::accepted);
   const bool repeated = first.value == 0;
   actions_.push_back(AnswerSession{then.session, CommitOutcome::committed,
                                    repeated ? kept.repeat_of : first, repeated});
@@ -307,9 +336,9 @@ void MailCore::tell_received(ReceivedKept& then, const MailKept& kept) {
     came.kind = Kind::received_again;
     came.detail = "the message had arrived by another route before";
   }
-  stats_.received += came.kind == Kind::received ? 1 : 0;
-  stats_.received_again += came.kind == Kind::received_again ? 1 : 0;
-  stats_.unreadable += came.kind == Kind::unreadable ? 1 : 0;
+  if (came.kind == Kind::received) counters_.add(MailCounter::received);
+  if (came.kind == Kind::received_again) counters_.add(MailCounter::received_again);
+  if (came.kind == Kind::unreadable) counters_.add(MailCounter::unreadable);
   MailId first;
   std::vector<MailNews> others;
   for (std::size_t i = 0; came.kind == Kind::received && i < kept.ids.size(); ++i) {
@@ -689,9 +718,9 @@ bool MailCore::expire(Instant now, const MailItem& item) {
 }
 
 void MailCore::tell_end(const AttemptEnd& end) {
-  stats_.delivered += end.delivered;
-  stats_.failed += end.failed;
-  stats_.expired += end.expired;
+  counters_.add(MailCounter::delivered, end.delivered);
+  counters_.add(MailCounter::failed, end.failed);
+  counters_.add(MailCounter::expired, end.expired);
   for (const MailNews& one : end.news) tell(one);
 }
 
@@ -989,7 +1018,7 @@ void MailCore::news(Kind kind, MailId id, NodeId station, std::string address, s
 }
 
 void MailCore::tell(MailNews one) {
-  stats_.reports += one.kind == Kind::reported ? 1 : 0;
+  if (one.kind == Kind::reported) counters_.add(MailCounter::reports);
   const auto active = active_.find(one.mail);
   if (active != active_.end() && active->second.item.transport == Transport::air) {
     one.name = {config_.node, active->second.item.message_id};

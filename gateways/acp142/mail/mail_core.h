@@ -29,6 +29,7 @@
 #include "gateways/acp142/smtp/smtp_client_core.h"
 #include "gateways/acp142/smtp/smtp_server_core.h"
 #include "gateways/common/utc_reference.h"
+#include "s5066d/base/counter_set.h"
 #include "s5066d/base/result.h"
 #include "s5066d/base/time.h"
 
@@ -39,6 +40,24 @@ struct SessionId {
   std::uint64_t value = 0;
   friend auto operator<=>(const SessionId&, const SessionId&) = default;
 };
+
+enum class MailCounter : std::uint8_t {
+  accepted,
+  delivered,
+  failed,
+  expired,
+  received,
+  received_again,
+  unreadable,
+  reports,
+  store_errors,
+  parked,
+  passed_over,
+  indexes_mended,
+  tables_left_out,
+  count
+};
+const CounterTable<MailCounter>& counter_table(MailCounter);
 
 class MailCore {
  public:
@@ -79,22 +98,6 @@ class MailCore {
   using Action = std::variant<MailNews, MailRequest, Submit, ConfirmReceived, Known, AnswerSession,
                               Cancel, Suspend, Deliver>;
 
-  struct Stats {
-    std::uint64_t accepted = 0;
-    std::uint64_t delivered = 0;
-    std::uint64_t failed = 0;
-    std::uint64_t expired = 0;
-    std::uint64_t received = 0;
-    std::uint64_t received_again = 0;
-    std::uint64_t unreadable = 0;
-    std::uint64_t reports = 0;
-    std::uint64_t store_errors = 0;
-    std::uint64_t parked = 0;
-    std::uint64_t passed_over = 0;
-    std::uint64_t indexes_mended = 0;
-    std::uint64_t tables_left_out = 0;
-  };
-
   MailCore(const Config& config, const AddressTable& table);
 
   // Events in. `now` never goes backwards.
@@ -129,7 +132,7 @@ class MailCore {
 
   std::optional<Action> poll_action();
   std::optional<Instant> next_deadline() const;
-  const Stats& stats() const { return stats_; }
+  const CounterSet<MailCounter>& counters() const { return counters_; }
   std::size_t active() const { return active_.size(); }
   /// The message that is under way under that number of ours; 0: none is.
   MailId under_way_as(std::uint32_t message_id) const;
@@ -278,7 +281,7 @@ class MailCore {
   TraceClocks trace_clocks_;
   std::chrono::seconds stepped_{};  // by how much the clock has been set since the start
   std::chrono::seconds unnoted_{};  // of that, what the spool has still to be told
-  Stats stats_;
+  CounterSet<MailCounter> counters_;
   bool started_ = false;
   std::deque<Action> actions_;
   std::uint64_t last_ticket_ = 0;

@@ -38,58 +38,6 @@ std::string printable(std::string_view text) {
 
 }  // namespace
 
-// PM-131
-std::string MailOperator::air_counters() const {
-  const auto& core = links_.p_mul.stats();
-  const auto& sent = links_.p_mul.sender().stats();
-  const auto& got = links_.p_mul.receiver().stats();
-  const auto& groups = links_.p_mul.groups().stats();
-  const std::pair<const char*, std::uint64_t> counters[] = {
-      {"pdus_received", core.pdus},
-      {"bad_checksum", core.bad_checksum},
-      {"malformed", core.malformed},
-      {"unknown_type", core.unknown_type},
-      {"source_refused", core.source_refused},
-      {"messages_sent", sent.messages},
-      {"rounds", sent.rounds},
-      {"data_pdus_sent", sent.data_pdus},
-      {"data_pdus_sent_again", sent.data_pdus_again},
-      {"octets_sent", sent.octets},
-      {"acks_received", sent.acks},
-      {"acks_not_addressed", sent.acks_not_addressed},
-      {"acks_of_others", sent.acks_of_others},
-      {"acks_nonsense", sent.acks_nonsense},
-      {"acks_other_form", sent.acks_other_form},
-      {"destinations_expired", sent.expired},
-      {"data_pdus_received", got.data_pdus},
-      {"duplicates", got.duplicates},
-      {"recovered", got.recovered},
-      {"acks_sent", got.acks},
-      {"messages_received", got.received},
-      {"messages_repeated", got.repeated},
-      {"messages_discarded", got.discarded},
-      {"messages_expired", got.expired},
-      {"messages_clock_apart", got.clock_apart},
-      {"messages_without_expiry", got.without_expiry},
-      {"orphans_dropped", got.orphans_dropped},
-      {"sequence_gaps", got.sequence_gaps},
-      {"crowded_out", got.crowded_out},
-      {"no_room", got.no_room},
-      {"too_large", got.too_large},
-      {"group_pdus", core.group_pdus},
-      {"groups_requested", groups.requests},
-      {"groups_rejected", groups.rejected},
-      {"groups_pool_empty", groups.pool_empty},
-      {"groups_joined", groups.joined},
-      {"joins_refused", groups.joins_refused},
-  };
-  std::ostringstream text;
-  for (const auto& [name, value] : counters) {
-    text << (name == counters[0].first ? "" : " ") << name << "=" << value;
-  }
-  return text.str();
-}
-
 // Empty where the stations hear all groups that they are sent to by.
 std::string MailOperator::unheard_groups(const std::vector<NodeId>& stations) const {
   std::string text;
@@ -304,25 +252,11 @@ std::string MailOperator::stations() {
 
 std::string MailOperator::status() {
   std::ostringstream text;
-  const auto& mail = links_.mail.stats();
-  const auto& smtp = links_.listener.stats();
   text << "bound=" << links_.bound() << " emcon=" << links_.emcon.own().reason()
-       << " smtp_port=" << links_.listener.port() << " active=" << links_.mail.active()
-       << " accepted=" << mail.accepted << " delivered=" << mail.delivered
-       << " failed=" << mail.failed << " expired=" << mail.expired << " received=" << mail.received
-       << " received_again=" << mail.received_again << " reports=" << mail.reports
-       << " unreadable=" << mail.unreadable << " store_errors=" << mail.store_errors
-       << " parked=" << mail.parked << " passed_over=" << mail.passed_over
+       << " smtp_port=" << links_.smtp_port() << " active=" << links_.mail.active()
        << " spool_index=" << (links_.store.missing_index().empty() ? "yes" : "no")
-       << " spool_reserve=" << (links_.store.has_reserve() ? "yes" : "no")
-       << " indexes_mended=" << mail.indexes_mended << " tables_left_out=" << mail.tables_left_out
-       << " smtp_messages=" << smtp.messages << " smtp_bare_line_ends=" << smtp.bare_line_ends
-       << " smtp_timeouts=" << smtp.timeouts << " smtp_no_room=" << smtp.no_room
-       << " smtp_precedences_lowered=" << smtp.precedences_lowered
-       << " smtp_recipients_refused=" << smtp.recipients_refused << " smtp_tls=" << smtp.tls
-       << " smtp_tls_failed=" << smtp.tls_failed
-       << " smtp_connections_refused=" << links_.listener.refused() << "\n"
-       << air_counters() << "\n";
+       << " spool_reserve=" << (links_.store.has_reserve() ? "yes" : "no") << "\n"
+       << counters();
   const auto apart = [&](NodeId node, std::chrono::seconds ours_ahead, Instant seen_at) {
     text << "clock_apart station=" << station_name(links_.config, node) << " at_least=\""
          << duration_text(ours_ahead) << "\" ours=" << (ours_ahead.count() > 0 ? "ahead" : "behind")
@@ -333,6 +267,13 @@ std::string MailOperator::status() {
   }
   for (const auto& [node, clock] : links_.mail.clocks_apart())
     apart(node, -clock.ahead, clock.seen_at);
+  return text.str();
+}
+
+std::string MailOperator::counters() const {
+  std::ostringstream text;
+  for (const CounterRow& row : links_.counters())
+    text << full_name(row) << "=" << row.value << "\n";
   return text.str();
 }
 
@@ -371,6 +312,7 @@ std::string MailOperator::answer(std::string_view request) {
       {"queue", [](auto& self, const auto&, auto& words) { return self.queue(words); }},
       {"stations", [](auto& self, const auto&, auto&) { return self.stations(); }},
       {"status", [](auto& self, const auto&, auto&) { return self.status(); }},
+      {"counters", [](auto& self, const auto&, auto&) { return self.counters(); }},
       {"trace",
        [](auto& self, const auto&, auto& words) {
          std::string word;
@@ -396,7 +338,7 @@ std::string MailOperator::answer(std::string_view request) {
     return found->second(*this, verb, words);
   }
   return "error: known are queue, trace, show, hold, release, requeue, delete, stations, station, "
-         "emcon and status\n";
+         "emcon, status and counters\n";
 }
 
 }  // namespace s5066::acp142

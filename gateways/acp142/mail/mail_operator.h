@@ -13,9 +13,9 @@
 #include "gateways/acp142/mail/mail_config.h"
 #include "gateways/acp142/mail/mail_core.h"
 #include "gateways/acp142/mail/mail_emcon.h"
-#include "gateways/acp142/smtp/smtp_shell.h"
 #include "gateways/acp142/sqlite_mail_store.h"
 #include "gateways/p_mul/p_mul_core.h"
+#include "s5066d/base/counter_set.h"
 #include "s5066d/base/log.h"
 #include "s5066d/base/time.h"
 
@@ -32,10 +32,11 @@ class MailOperator {
     const p_mul::PMulCore& p_mul;
     MailEmcon& emcon;
     SqliteMailStore& store;
-    const SmtpListener& listener;
     std::function<Instant()> now;
     std::function<void()> drain;
     std::function<std::string()> bound;  // "yes", "no" or "udp"
+    std::function<std::uint16_t()> smtp_port;
+    std::function<CounterRows()> counters;  // of the process
   };
 
   explicit MailOperator(Links links) : links_(std::move(links)) {}
@@ -50,12 +51,12 @@ class MailOperator {
   std::string trace(const std::string& word);
   std::string stations();
   std::string status();
+  std::string counters() const;
   std::string set_station(std::istringstream& words);
   std::string set_emcon(std::istringstream& words);
   std::string change_one(const std::string& verb, std::istringstream& words);
   std::string change(OperatorVerb verb, const std::string& word, MailId id);
   std::string waits_for(const MailItem& mail) const;
-  std::string air_counters() const;
   std::string unheard_groups(const std::vector<NodeId>& stations) const;
 
   Links links_;

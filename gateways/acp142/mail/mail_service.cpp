@@ -186,10 +186,11 @@ Result<void> MailService::start() {
                                         .p_mul = p_mul_,
                                         .emcon = emcon_,
                                         .store = *operator_store_,
-                                        .listener = *listener_,
                                         .now = [this] { return now(); },
                                         .drain = [this] { drain(); },
-                                        .bound = [this] { return bound(); }});
+                                        .bound = [this] { return bound(); },
+                                        .smtp_port = [this] { return listener_->port(); },
+                                        .counters = [this] { return counters(); }});
   if (auto opened = listener_->open(); !opened) return opened;
   if (auto opened = open_carrier(); !opened) return opened;
   for (const int number : posix::ending_signals()) signals_.add(number);
@@ -218,9 +219,27 @@ bool MailService::bind_again() {
   requests_.clear();
   to_carrier(gateways::SisLost{});
   emcon_.on_lost();
+  earlier_clients_.add(client_->counters());
   make_client();
   if (serving_) client_->start();
   return true;
+}
+
+// PM-131
+CounterRows MailService::counters() const {
+  CounterRows rows;
+  mail_.counters().list(rows);
+  listener_->counters().list(rows);
+  p_mul_.list(rows);
+  if (udp_) {
+    udp_->core().counters().list(rows, {{"carrier", "udp"}});
+  } else {
+    carrier_.counters().list(rows, {{"carrier", "udop"}});
+  }
+  CounterSet<sis::ClientCounter> sis = earlier_clients_;
+  if (client_) sis.add(client_->counters());
+  sis.list(rows);
+  return rows;
 }
 
 std::string MailService::bound() const {

@@ -25,6 +25,7 @@
 #include "gateways/p_mul/carrier_udop_core.h"
 #include "gateways/p_mul/carrier_udp.h"
 #include "gateways/p_mul/p_mul_core.h"
+#include "s5066d/base/counter_set.h"
 #include "s5066d/base/log.h"
 #include "s5066d/base/rng.h"
 #include "s5066d/base/step_limit.h"
@@ -50,6 +51,8 @@ class MailService {
   Result<void> start();
   void stop();
   boost::asio::io_context& io() { return io_; }
+  /// Returns the counters of all parts of the process, after start().
+  CounterRows counters() const;
 
  private:
   Instant now() const;
@@ -108,6 +111,7 @@ class MailService {
   std::optional<MailOperator> operator_;
   std::unique_ptr<gateways::ControlSocket> control_;
   std::unique_ptr<sis::Client> client_;  // one of the two
+  CounterSet<sis::ClientCounter> earlier_clients_;
   std::unique_ptr<p_mul::CarrierUdp> udp_;
   std::unique_ptr<gateways::StoreThread<SqliteMailStore>> store_;
 };

@@ -10,6 +10,37 @@
 namespace s5066::acp142 {
 namespace {
 
+constexpr CounterTable<SmtpCounter> kSmtpCounters({
+    {SmtpCounter::commands, "smtp_commands", "commands", "commands of mail programs"},
+    {SmtpCounter::messages, "smtp_messages", "messages", "messages taken over from mail programs"},
+    {SmtpCounter::bare_line_ends, "smtp_bare_line_ends", "connections",
+     "connections ended because of a CR or LF alone"},
+    {SmtpCounter::lines_too_long, "smtp_lines_too_long", "lines",
+     "commands and messages with a line that is too long"},
+    {SmtpCounter::messages_too_large, "smtp_messages_too_large", "messages",
+     "messages refused because of their size"},
+    {SmtpCounter::messages_refused, "smtp_messages_refused", "messages",
+     "messages refused because of zero octets or a CR or LF alone in them"},
+    {SmtpCounter::no_room, "smtp_no_room", "messages",
+     "messages put off because memory or spool is full"},
+    {SmtpCounter::recipients_refused, "smtp_recipients_refused", "recipients",
+     "recipients refused: too many, or without a route"},
+    {SmtpCounter::syntax_errors, "smtp_syntax_errors", "commands",
+     "commands refused as wrong or out of place"},
+    {SmtpCounter::too_many_errors, "smtp_too_many_errors", "connections",
+     "connections ended after too many errors, or commands without a message"},
+    {SmtpCounter::timeouts, "smtp_timeouts", "connections",
+     "connections ended because nothing came for too long"},
+    {SmtpCounter::loops, "smtp_loops", "messages", "messages refused because they go in circles"},
+    {SmtpCounter::precedences_lowered, "smtp_precedences_lowered", "messages",
+     "messages whose MT-PRIORITY was above what the sender may use"},
+    {SmtpCounter::tls, "smtp_tls", "connections", "connections that use TLS"},
+    {SmtpCounter::tls_failed, "smtp_tls_failed", "connections",
+     "connections whose TLS handshake failed"},
+    {SmtpCounter::connections_refused, "smtp_connections_refused", "connections",
+     "connections refused: too many, or not from an allowed address"},
+});
+
 /// "MAIL FROM: <a@b>": what is behind the colon, without the space that some put there.
 std::optional<std::string_view> behind(std::string_view text, std::string_view word) {
   if (text.size() < word.size() || !same_but_for_case(text.substr(0, word.size()), word)) {
@@ -33,9 +64,13 @@ ByteSpan octets_of(std::string_view text) {
 
 }  // namespace
 
+const CounterTable<SmtpCounter>& counter_table(SmtpCounter) {
+  return kSmtpCounters;
+}
+
 SmtpServerCore::SmtpServerCore(const Config& config, const AddressTable& table, IntakeRoom& room,
-                               Stats& stats)
-    : config_(config), table_(table), room_(room), stats_(stats) {}
+                               CounterSet<SmtpCounter>& counters)
+    : config_(config), table_(table), room_(room), counters_(counters) {}
 
 SmtpServerCore::~SmtpServerCore() {
   room_.octets -= charged_;
@@ -71,10 +106,10 @@ void SmtpServerCore::on_committed(Instant now, CommitOutcome outcome, std::strin
     }
   }
   if (outcome == CommitOutcome::committed) {
-    ++stats_.messages;
+    counters_.add(SmtpCounter::messages);
     commands_ = 0;
   } else if (outcome == CommitOutcome::full) {
-    ++stats_.no_room;
+    counters_.add(SmtpCounter::no_room);
   }
   enter(Phase::command);
   reset_transaction();
@@ -85,7 +120,7 @@ void SmtpServerCore::on_committed(Instant now, CommitOutcome outcome, std::strin
 // Nothing that was said in the clear counts any more (RFC 3207 4.2).
 void SmtpServerCore::on_tls(Instant now) {
   if (phase_ != Phase::handshake) return;
-  ++stats_.tls;
+  counters_.add(SmtpCounter::tls);
   secure_ = true;
   input_.clear();
   client_.clear();
@@ -97,7 +132,7 @@ void SmtpServerCore::on_tls(Instant now) {
 
 void SmtpServerCore::on_tls_failed() {
   if (phase_ != Phase::handshake) return;
-  ++stats_.tls_failed;
+  counters_.add(SmtpCounter::tls_failed);
   actions_.push_back(Close{});
   enter(Phase::closed);
 }
@@ -105,7 +140,7 @@ void SmtpServerCore::on_tls_failed() {
 void SmtpServerCore::on_deadline(Instant now) {
   const auto deadline = next_deadline();
   if (!deadline || now < *deadline) return;
-  ++stats_.timeouts;
+  counters_.add(SmtpCounter::timeouts);
   if (phase_ == Phase::handshake) return on_tls_failed();
   hang_up("421 4.4.2 No command came in time");
 }
@@ -168,7 +203,7 @@ bool SmtpServerCore::take_command(Instant now) {
   const std::size_t end = rest.substr(0, config_.command_octets_max).find('\n');
   if (end == std::string_view::npos) {
     if (rest.size() >= config_.command_octets_max) {
-      ++stats_.lines_too_long;
+      counters_.add(SmtpCounter::lines_too_long);
       hang_up("500 5.5.2 Line too long");
     }
     return false;
@@ -184,7 +219,7 @@ bool SmtpServerCore::take_command(Instant now) {
 }
 
 void SmtpServerCore::on_bare_line_end() {
-  ++stats_.bare_line_ends;
+  counters_.add(SmtpCounter::bare_line_ends);
   hang_up("521 5.5.2 A line must end with CR LF, not with CR or LF alone");
 }
 
@@ -275,19 +310,19 @@ void SmtpServerCore::finish_message(Instant now) {
   replies_ = config_.lmtp ? recipients_.size() : 1;
   const char* refusal = nullptr;
   if (loop) {
-    ++stats_.loops;
+    counters_.add(SmtpCounter::loops);
     refusal = "554 5.4.6 Mail loop: the message has too many Received fields";
   } else if (fault_ == Fault::too_large) {
-    ++stats_.messages_too_large;
+    counters_.add(SmtpCounter::messages_too_large);
     refusal = "552 5.3.4 Message too large";
   } else if (fault_ == Fault::no_room) {
-    ++stats_.no_room;
+    counters_.add(SmtpCounter::no_room);
     refusal = "452 4.3.1 No room for the message now, try again later";
   } else if (fault_ == Fault::line_too_long) {
-    ++stats_.lines_too_long;
+    counters_.add(SmtpCounter::lines_too_long);
     refusal = "554 5.6.0 A line of the message is too long";
   } else if (fault_ == Fault::not_text) {
-    ++stats_.messages_refused;
+    counters_.add(SmtpCounter::messages_refused);
     refusal = "554 5.6.0 Zero octets, or CR or LF alone, need BODY=BINARYMIME";
   }
   if (refusal != nullptr) {
@@ -306,9 +341,9 @@ void SmtpServerCore::finish_message(Instant now) {
 // --- Commands ------------------------------------------------------------------------------------
 
 void SmtpServerCore::on_command(Instant now, std::string_view line) {
-  ++stats_.commands;
+  counters_.add(SmtpCounter::commands);
   if (++commands_ > config_.commands_without_mail_max) {
-    ++stats_.too_many_errors;
+    counters_.add(SmtpCounter::too_many_errors);
     return hang_up("421 4.7.0 Too many commands");
   }
   const bool clean = std::all_of(line.begin(), line.end(), [](char c) {
@@ -384,18 +419,18 @@ void SmtpServerCore::on_mail(std::string_view rest) {
   const std::string* size = find_parameter(path->parameters, "SIZE");
   const std::uint64_t octets = size != nullptr ? number(*size).value_or(0) : 0;
   if (octets > config_.message_octets_max) {
-    ++stats_.messages_too_large;
+    counters_.add(SmtpCounter::messages_too_large);
     return reply("552 5.3.4 Message too large");
   }
   if (octets > room_.octets_max - room_.octets) {
-    ++stats_.no_room;
+    counters_.add(SmtpCounter::no_room);
     return reply("452 4.3.1 No room for the message now, try again later");
   }
   from_ = std::move(path).value();
   mt_priority_max_ = mt_priority_max_for(from_->address);
   if (mt_priority(from_->parameters) <= mt_priority_max_) return reply("250 2.1.0 Sender accepted");
   set_mt_priority(from_->parameters, mt_priority_max_);
-  ++stats_.precedences_lowered;
+  counters_.add(SmtpCounter::precedences_lowered);
   reply("250 2.3.6 " + std::to_string(mt_priority_max_) +
         " is the MT-PRIORITY of this message, the highest that you may use");
 }
@@ -413,7 +448,7 @@ void SmtpServerCore::on_recipient(std::string_view rest) {
   if (!from_ || chunked_) return refuse("503 5.5.1 RCPT must follow MAIL and come before BDAT");
   if (++recipients_tried_ > 2 * config_.recipients_max ||
       recipients_.size() == config_.recipients_max) {
-    ++stats_.recipients_refused;
+    counters_.add(SmtpCounter::recipients_refused);
     return reply("452 4.5.3 Too many recipients");
   }
   auto path = parse_path(*line, PathUse::forward);
@@ -423,7 +458,7 @@ void SmtpServerCore::on_recipient(std::string_view rest) {
   }
   const Route* route = table_.find(path->address);
   if (route == nullptr) {
-    ++stats_.recipients_refused;
+    counters_.add(SmtpCounter::recipients_refused);
     return reply("550 5.1.2 No route for this address");
   }
   recipients_.push_back(std::move(path).value());
@@ -482,9 +517,9 @@ void SmtpServerCore::reply(std::string_view text) {
 }
 
 void SmtpServerCore::refuse(std::string_view text) {
-  ++stats_.syntax_errors;
+  counters_.add(SmtpCounter::syntax_errors);
   if (++errors_ > config_.errors_max) {
-    ++stats_.too_many_errors;
+    counters_.add(SmtpCounter::too_many_errors);
     return hang_up("421 4.7.0 Too many errors");
   }
   reply(text);

@@ -18,6 +18,7 @@
 #include "gateways/acp142/mail/address_table.h"
 #include "gateways/acp142/mail/mail_types.h"
 #include "s5066d/base/bytes.h"
+#include "s5066d/base/counter_set.h"
 #include "s5066d/base/time.h"
 
 namespace s5066::acp142 {
@@ -39,6 +40,27 @@ enum class CommitOutcome : std::uint8_t {
   full,    // the spool has no room; try later
   failed,  // it could not be written; try later
 };
+
+enum class SmtpCounter : std::uint8_t {
+  commands,
+  messages,
+  bare_line_ends,
+  lines_too_long,
+  messages_too_large,
+  messages_refused,
+  no_room,
+  recipients_refused,
+  syntax_errors,
+  too_many_errors,
+  timeouts,
+  loops,
+  precedences_lowered,
+  tls,
+  tls_failed,
+  connections_refused,
+  count
+};
+const CounterTable<SmtpCounter>& counter_table(SmtpCounter);
 
 class SmtpServerCore {
  public:
@@ -79,26 +101,9 @@ class SmtpServerCore {
   struct Close {};
   using Action = std::variant<Send, Commit, StartTls, Close>;
 
-  struct Stats {
-    std::uint64_t commands = 0;
-    std::uint64_t messages = 0;
-    std::uint64_t bare_line_ends = 0;
-    std::uint64_t lines_too_long = 0;
-    std::uint64_t messages_too_large = 0;
-    std::uint64_t messages_refused = 0;  // for what is in them
-    std::uint64_t no_room = 0;
-    std::uint64_t recipients_refused = 0;
-    std::uint64_t syntax_errors = 0;
-    std::uint64_t too_many_errors = 0;
-    std::uint64_t timeouts = 0;
-    std::uint64_t loops = 0;
-    std::uint64_t precedences_lowered = 0;  // of the envelope
-    std::uint64_t tls = 0;
-    std::uint64_t tls_failed = 0;
-  };
-
   /// Table, room and counters are shared with other sessions and outlive this one.
-  SmtpServerCore(const Config& config, const AddressTable& table, IntakeRoom& room, Stats& stats);
+  SmtpServerCore(const Config& config, const AddressTable& table, IntakeRoom& room,
+                 CounterSet<SmtpCounter>& counters);
   ~SmtpServerCore();
   SmtpServerCore(const SmtpServerCore&) = delete;
   SmtpServerCore& operator=(const SmtpServerCore&) = delete;
@@ -150,7 +155,7 @@ class SmtpServerCore {
   const Config config_;
   const AddressTable& table_;
   IntakeRoom& room_;
-  Stats& stats_;
+  CounterSet<SmtpCounter>& counters_;
 
   Phase phase_ = Phase::command;
   std::deque<Action> actions_;

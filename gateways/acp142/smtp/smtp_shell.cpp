@@ -58,7 +58,7 @@ class SmtpListener::Session : public std::enable_shared_from_this<Session> {
         timer_(stream_.socket().get_executor()),
         id_(id),
         now_(listener.now_),
-        core_(std::in_place, config, listener.table_, listener.room_, listener.stats_) {}
+        core_(std::in_place, config, listener.table_, listener.room_, listener.counters_) {}
 
   void start() {
     core_->on_connected(now_());
@@ -250,7 +250,7 @@ void SmtpListener::accept() {
     const auto peer = socket.remote_endpoint(gone);
     const auto client = without_mapping(peer.address());
     if (gone || !allowed(client) || sessions_.size() >= config_.smtp.connections_max) {
-      ++refused_;
+      counters_.add(SmtpCounter::connections_refused);
       // An answer that the socket does not take at once is not worth waiting for.
       const std::string_view text = "421 4.3.2 Host not allowed, or too many connections\r\n";
       error_code ignored;

@@ -38,8 +38,7 @@ class SmtpListener {
   /// `said`: what the client reads behind 250.
   void answer(SessionId session, CommitOutcome outcome, std::string_view said = "Accepted");
   void close();
-  const SmtpServerCore::Stats& stats() const { return stats_; }
-  std::uint64_t refused() const { return refused_; }
+  const CounterSet<SmtpCounter>& counters() const { return counters_; }
 
  private:
   class Session;
@@ -55,8 +54,7 @@ class SmtpListener {
   SmtpServerCore::Config core_config_;
   TlsContext tls_;  // the last that could be read; null: none is configured
   IntakeRoom room_;
-  SmtpServerCore::Stats stats_;
-  std::uint64_t refused_ = 0;  // connections: too many, or from elsewhere
+  CounterSet<SmtpCounter> counters_;
   boost::asio::ip::tcp::acceptor acceptor_;
   boost::asio::steady_timer retry_;
   std::uint64_t last_session_ = 0;

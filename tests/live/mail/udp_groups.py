@@ -199,7 +199,7 @@ def main():
             for number in range(2, 40):
                 bravo.send(number, "alpha", "charlie")
                 until(lambda: bravo.delivered() == 2 * (number - 1), *stations)
-                if bravo.status("groups_rejected") > 0:
+                if bravo.status("p_mul_groups_rejected") > 0:
                     break
                 bravo.stop()
                 bravo.start()

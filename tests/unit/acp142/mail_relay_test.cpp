@@ -58,7 +58,7 @@ TEST_F(MailRelay, where_we_do_not_relay_it_is_dropped_without_a_word) {
   EXPECT_TRUE(deliveries.empty());
   EXPECT_TRUE(submissions.empty());
   EXPECT_TRUE(was_told(MailNews::Kind::not_for_us));
-  EXPECT_EQ(core->stats().reports, 0u);
+  EXPECT_EQ(core->counters()[MailCounter::reports], 0u);
 }
 
 // PM-107: we do not know whether the other stations will ever have it.
@@ -131,12 +131,12 @@ TEST_F(MailRelay, of_what_nobody_says_whose_it_is_nothing_is_reported) {
   const std::string trace = "Received: by gw with ESMTP id 1 (ESMTP 0.0.0.2);\r\n\tdate\r\n";
   const std::string recipients = "<x@shore.example>\r\n<z@nowhere.example>\r\n<y@far.example>\r\n";
   hear(recipients, trace, {kFar, config.node});
-  EXPECT_EQ(core->stats().reports, 0u);
+  EXPECT_EQ(core->counters()[MailCounter::reports], 0u);
   EXPECT_EQ(deliveries.size(), 1u);
   ASSERT_EQ(submissions.size(), 1u);
   EXPECT_EQ(submissions[0].destinations.at(0).node, kFar);
   hear(recipients, trace, {config.node});
-  EXPECT_EQ(core->stats().reports, 1u);
+  EXPECT_EQ(core->counters()[MailCounter::reports], 1u);
 }
 
 // PM-107: a gateway sends nothing to a station without recipients, so such a field is not from a
@@ -150,7 +150,7 @@ TEST_F(MailRelay, a_field_by_which_nothing_is_for_us_is_not_obeyed) {
   EXPECT_EQ(header_field(deliveries[0].mail->content, "MULE-Next-Hop"), "");
   ASSERT_EQ(submissions.size(), 1u);
   EXPECT_EQ(submissions[0].destinations.at(0).node, kFar);
-  EXPECT_EQ(core->stats().reports, 0u);
+  EXPECT_EQ(core->counters()[MailCounter::reports], 0u);
 }
 
 // A user may not decide the route of mail.
@@ -192,7 +192,7 @@ TEST_F(MailRelay, nothing_is_told_of_what_is_not_kept) {
     drain();
   }
   EXPECT_EQ(count(MailNews::Kind::failed) + count(MailNews::Kind::reported), 0u);
-  EXPECT_EQ(core->stats().reports, 0u);
+  EXPECT_EQ(core->counters()[MailCounter::reports], 0u);
   store_fails = false;
   for (int i = 0; i < 3; ++i) {
     core->on_received(now, received);
@@ -200,7 +200,7 @@ TEST_F(MailRelay, nothing_is_told_of_what_is_not_kept) {
   }
   EXPECT_EQ(count(MailNews::Kind::failed), 1u);
   EXPECT_EQ(count(MailNews::Kind::reported), 1u);
-  EXPECT_EQ(core->stats().reports, 1u);
+  EXPECT_EQ(core->counters()[MailCounter::reports], 1u);
   EXPECT_EQ(submissions.size(), 1u);
 }
 
@@ -245,13 +245,13 @@ TEST_F(MailRelay, the_station_that_it_came_from_has_it) {
   EXPECT_EQ(submissions[0].destinations, (std::vector<Destination>{{kFar, 1}}));
   hear("<y@far.example>\r\n", {}, {config.node, kShip}, kFar);
   EXPECT_EQ(submissions.size(), 1u);
-  EXPECT_EQ(core->stats().reports, 0u);
+  EXPECT_EQ(core->counters()[MailCounter::reports], 0u);
   const std::string trace = "Received: by gw with MULE id 1 (MULE 0.0.0.4);\r\n\tdate\r\n";
   hear("<y@far.example>\r\n", trace, {config.node, kShip}, kFar);
-  EXPECT_EQ(core->stats().reports, 0u);
+  EXPECT_EQ(core->counters()[MailCounter::reports], 0u);
   hear("<y@far.example>\r\n", "MULE-Next-Hop: 0.0.0.4; 0.0.0.2 1 10.1.1.9 1\r\n" + trace,
        {config.node, kShip}, kFar);
-  EXPECT_EQ(core->stats().reports, 1u);
+  EXPECT_EQ(core->counters()[MailCounter::reports], 1u);
 }
 
 // PM-115: a message is neither sent back nor around, and its sender is told.
@@ -285,7 +285,7 @@ TEST_F(MailRelay, what_goes_in_circles_ends_here_and_is_reported) {
 TEST_F(MailRelay, nothing_is_reported_about_a_report_that_goes_in_circles) {
   hear("<y@far.example>\r\n", {}, {}, kFar, "<>");
   EXPECT_TRUE(submissions.empty());
-  EXPECT_EQ(core->stats().reports, 0u);
+  EXPECT_EQ(core->counters()[MailCounter::reports], 0u);
 }
 
 // PM-107: the last station that had a message reports that it could not be passed on in its time.

@@ -125,9 +125,11 @@ TEST_F(MailServiceTest, the_operator_keeps_the_station_silent_over_a_restart) {
   EXPECT_NE(ask("show 1").find("waits for the end of EMCON"), std::string::npos);
   const std::string status = ask("status");  // PM-131
   for (const char* part :
-       {"emcon=operator", " groups_pool_empty=0 ", " spool_index=yes ", " indexes_mended=0 ",
-        " tables_left_out=0 ", "pdus_received=", "data_pdus_sent=", "data_pdus_sent_again=",
-        "bad_checksum=", "orphans_dropped=", "destinations_expired="}) {
+       {"emcon=operator", " spool_index=yes ", "\np_mul_groups_pool_empty=0\n",
+        "\nmail_indexes_mended=0\n", "\nmail_tables_left_out=0\n",
+        "p_mul_pdus_received=", "p_mul_data_pdus_sent=", "p_mul_data_pdus_sent_again=",
+        "p_mul_bad_checksum=", "p_mul_orphans_dropped=", "p_mul_destinations_expired=",
+        "\ncarrier_pdus_sent{carrier=udop}=0\n"}) {
     EXPECT_NE(status.find(part), std::string::npos) << part;
   }
   EXPECT_NE(ask("show 1").find("to <x@ship.example> ship "), std::string::npos);  // PM-130

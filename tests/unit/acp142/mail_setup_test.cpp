@@ -37,8 +37,8 @@ TEST(MailSetup, what_smtp_may_hand_over_every_station_takes_from_the_air) {
   for (std::uint16_t number = 1; number <= total; ++number) {
     receiver.on_data({}, {.name = name, .number = number, .fragment = Bytes(kBlockOctets)});
   }
-  EXPECT_EQ(receiver.stats().too_large, 0u);
-  EXPECT_EQ(receiver.stats().received, 1u);
+  EXPECT_EQ(receiver.counters()[p_mul::PMulReceiverCounter::too_large], 0u);
+  EXPECT_EQ(receiver.counters()[p_mul::PMulReceiverCounter::received], 1u);
 }
 
 // PM-133: no setting has its default value.

@@ -17,7 +17,7 @@ class SmtpServer : public testing::Test {
   }
   /// Starts a new session and sends the greeting.
   void greet(const char* hello = "EHLO me\r\n") {
-    core.emplace(config, table, room, stats);
+    core.emplace(config, table, room, counters);
     core->on_connected(now);
     say(hello);
   }
@@ -51,7 +51,7 @@ class SmtpServer : public testing::Test {
   SmtpServerCore::Config config;
   AddressTable table;
   IntakeRoom room;
-  SmtpServerCore::Stats stats;
+  CounterSet<SmtpCounter> counters;
   Instant now{};
   std::optional<SmtpServerCore> core;
   std::vector<SmtpServerCore::Commit> commits;
@@ -73,7 +73,7 @@ TEST_F(SmtpServer, a_message_is_answered_with_250_only_after_the_spool_has_it) {
   EXPECT_FALSE(core->reading());
   EXPECT_EQ(commit(), "250 2.0.0 Accepted\r\n");
   EXPECT_TRUE(core->reading());
-  EXPECT_EQ(stats.messages, 1u);
+  EXPECT_EQ(counters[SmtpCounter::messages], 1u);
   EXPECT_EQ(room.octets, 0u);
 }
 
@@ -116,7 +116,7 @@ TEST_F(SmtpServer, a_full_spool_is_a_temporary_refusal) {
   begin();
   say("DATA\r\n\r\n.\r\n");
   EXPECT_EQ(commit(CommitOutcome::full).substr(0, 9), "452 4.3.1");
-  EXPECT_EQ(stats.no_room, 1u);
+  EXPECT_EQ(counters[SmtpCounter::no_room], 1u);
   say("MAIL FROM:<a@b>\r\nRCPT TO:<x@far.example>\r\nDATA\r\n\r\n.\r\n");
   EXPECT_EQ(commit(CommitOutcome::failed).substr(0, 9), "451 4.3.0");
 }
@@ -132,7 +132,7 @@ TEST_F(SmtpServer, a_line_feed_or_carriage_return_alone_ends_the_session) {
     EXPECT_TRUE(commits.empty());
     EXPECT_EQ(say("NOOP\r\n"), "");
   }
-  EXPECT_EQ(stats.bare_line_ends, 7u);
+  EXPECT_EQ(counters[SmtpCounter::bare_line_ends], 7u);
 }
 
 TEST_F(SmtpServer, what_an_end_of_data_could_smuggle_in_by_chunks_is_refused) {
@@ -261,7 +261,7 @@ TEST_F(SmtpServer, a_trickle_of_octets_does_not_keep_a_session_open) {
   core->on_deadline(now);
   EXPECT_EQ(drain().substr(0, 9), "421 4.4.2");
   EXPECT_TRUE(closed);
-  EXPECT_EQ(stats.timeouts, 1u);
+  EXPECT_EQ(counters[SmtpCounter::timeouts], 1u);
 }
 
 TEST_F(SmtpServer, content_that_comes_too_slowly_ends_the_session_and_a_slow_spool_does_not) {
@@ -318,7 +318,7 @@ TEST_F(SmtpServer, begins_anew_inside_tls) {
   greet();
   EXPECT_EQ(say("STARTTLS\r\n").substr(0, 3), "502");
   config.starttls = true;
-  core.emplace(config, table, room, stats);
+  core.emplace(config, table, room, counters);
   core->on_connected(now);
   drain();
   EXPECT_EQ(say("STARTTLS\r\n").substr(0, 3), "503");
@@ -337,7 +337,7 @@ TEST_F(SmtpServer, begins_anew_inside_tls) {
   say("S: 1\r\n\r\n.\r\n");
   ASSERT_EQ(commits.size(), 1u);
   EXPECT_TRUE(commits[0].secure);
-  EXPECT_EQ(stats.tls, 1u);
+  EXPECT_EQ(counters[SmtpCounter::tls], 1u);
 }
 
 // An attacker in between could insert commands there, which would be obeyed as if they came from
@@ -382,7 +382,7 @@ TEST_F(SmtpServer, a_handshake_that_fails_or_takes_too_long_ends_the_session_wit
     EXPECT_TRUE(drain().empty());
     EXPECT_TRUE(closed);
   }
-  EXPECT_EQ(stats.tls_failed, 2u);
+  EXPECT_EQ(counters[SmtpCounter::tls_failed], 2u);
 }
 
 // RFC 6710: the status code 2.3.6 says that the precedence is not what was asked for.
@@ -408,7 +408,7 @@ TEST_F(SmtpServer, a_sender_gets_no_higher_precedence_than_the_first_rule_that_f
   EXPECT_EQ(said("<a@b> MT-PRIORITY=1"), "250 2.3.6 0");
   EXPECT_EQ(kept(), 0);
   EXPECT_EQ(said("<>"), "250 2.1.0 Sender");
-  EXPECT_EQ(stats.precedences_lowered, 4u);
+  EXPECT_EQ(counters[SmtpCounter::precedences_lowered], 4u);
   config = {};
   EXPECT_EQ(said("<a@b> MT-PRIORITY=9"), "250 2.1.0 Sender");
   EXPECT_EQ(kept(), 9);

@@ -63,7 +63,7 @@ TEST(SmtpListener, a_session_may_outlive_its_listener) {
   tcp::socket client(io);
   client.connect({asio::ip::make_address("127.0.0.1"), listener->port()});
   asio::write(client, asio::buffer(std::string_view("NOOP\r\n")));
-  while (listener->stats().commands == 0) io.run_one();
+  while (listener->counters()[SmtpCounter::commands] == 0) io.run_one();
   // The answer has been written, and the session waits for more.
   io.poll();
   listener.reset();
@@ -96,7 +96,7 @@ TEST(SmtpListener, a_client_that_does_not_take_the_last_word_is_left) {
       io, config, table,
       [&] {
         // After the last command, each look at the clock is an hour later.
-        if (said_all != nullptr && said_all->stats().commands == kCommands) {
+        if (said_all != nullptr && said_all->counters()[SmtpCounter::commands] == kCommands) {
           now += std::chrono::hours(1);
         }
         return now;
@@ -113,7 +113,7 @@ TEST(SmtpListener, a_client_that_does_not_take_the_last_word_is_left) {
   std::string text;
   for (std::uint64_t i = 1; i < kCommands; ++i) text += "EHLO me\r\n";
   asio::write(client, asio::buffer(text + "QUIT\r\n"));
-  while (listener.stats().commands < kCommands) io.run_one();
+  while (listener.counters()[SmtpCounter::commands] < kCommands) io.run_one();
   for (int i = 0; i < 1000; ++i) io.poll();
   std::string said;
   bool over = false;

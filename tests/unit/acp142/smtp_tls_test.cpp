@@ -74,7 +74,7 @@ TEST_F(SmtpTls, a_message_goes_over_inside_tls) {
   ASSERT_EQ(commits.size(), 1u);
   EXPECT_TRUE(commits[0].secure);
   EXPECT_EQ(commits[0].mail.content.size(), 25000u);
-  EXPECT_EQ(listener->stats().tls, 1u);
+  EXPECT_EQ(listener->counters()[SmtpCounter::tls], 1u);
 }
 
 TEST_F(SmtpTls, any_certificate_will_do_where_no_authority_is_named) {
@@ -109,7 +109,7 @@ TEST_F(SmtpTls, a_client_without_a_certificate_is_refused_where_one_is_asked_for
   config.smtp.tls->ca_file = authority.file();
   ASSERT_TRUE(open());
   expect_failure("mail server: ");
-  EXPECT_EQ(listener->stats().tls_failed, 1u);
+  EXPECT_EQ(listener->counters()[SmtpCounter::tls_failed], 1u);
 }
 
 TEST_F(SmtpTls, a_renewed_certificate_is_used_at_once_and_a_broken_one_not) {

@@ -221,7 +221,7 @@ TEST(CarrierUdop, a_pdu_that_arq_cannot_deliver_goes_once_without) {
   carrier.on_sis(at(61s), SisRejected{.id = second->id});
   carrier.on_sis(at(62s), SisConfirmed{.id = first->id});
   EXPECT_FALSE(carrier.poll_unidata().has_value());
-  EXPECT_EQ(carrier.stats().arq_failed, 1u);
+  EXPECT_EQ(carrier.counters()[CarrierCounter::arq_failed], 1u);
 }
 
 // PM-055
@@ -250,7 +250,7 @@ TEST(CarrierUdop, only_the_station_of_the_table_speaks_for_a_node) {
   append(updu, *from_hex("0018040100009DFA0A0101020001000A0A0101010001E240"));
   carrier.on_sis(at(1s), SisIndication{{0x0102030F}, kUdopSap, updu});
   EXPECT_FALSE(carrier.poll_datagram().has_value());
-  EXPECT_EQ(carrier.stats().source_refused, 1u);
+  EXPECT_EQ(carrier.counters()[CarrierCounter::source_refused], 1u);
   carrier.on_sis(at(1s), SisIndication{kBravoAddress, kUdopSap, updu});
   EXPECT_EQ(carrier.poll_datagram()->size(), 24u);
   updu[3] = 1;  // the second piece of a datagram
@@ -260,9 +260,9 @@ TEST(CarrierUdop, only_the_station_of_the_table_speaks_for_a_node) {
   carrier.on_sis(at(1s), SisIndication{kBravoAddress, kUdopSap, updu});
   carrier.on_sis(at(1s), SisIndication{kBravoAddress, kUdopSap, {0, 0, 0, 0, 0x20, 0, 0}});
   EXPECT_FALSE(carrier.poll_datagram().has_value());
-  EXPECT_EQ(carrier.stats().divided, 1u);
-  EXPECT_EQ(carrier.stats().wrong_application, 1u);
-  EXPECT_EQ(carrier.stats().malformed, 1u);
+  EXPECT_EQ(carrier.counters()[CarrierCounter::divided], 1u);
+  EXPECT_EQ(carrier.counters()[CarrierCounter::wrong_application], 1u);
+  EXPECT_EQ(carrier.counters()[CarrierCounter::malformed], 1u);
 }
 
 // PM-022

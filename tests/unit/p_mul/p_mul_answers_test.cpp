@@ -50,7 +50,7 @@ TEST(PMulAnswers, an_acknowledgement_counts_whichever_way_its_ids_are_written) {
     EXPECT_EQ(alpha.ended[0].outcome, Outcome::delivered);
     EXPECT_EQ(alpha.core->poll_heard(), kBravo);
     const bool usual = header == kBravo && entry == kSender;
-    EXPECT_EQ(alpha.core->sender().stats().acks_other_form, usual ? 0u : 1u);
+    EXPECT_EQ(alpha.core->sender().counters()[PMulSenderCounter::acks_other_form], usual ? 0u : 1u);
   }
 }
 
@@ -76,8 +76,8 @@ TEST(PMulAnswers, an_acknowledgement_that_may_be_for_another_transmitter_does_no
   EXPECT_EQ(refused[0].detail, "the acknowledgement names another transmitter");
   EXPECT_EQ(refused[1].detail, "the message was not sent to the station that acknowledges it");
   EXPECT_TRUE(alpha.ended.empty());
-  EXPECT_EQ(alpha.core->sender().stats().acks_of_others, 2u);
-  EXPECT_EQ(alpha.core->sender().stats().acks_not_addressed, 1u);
+  EXPECT_EQ(alpha.core->sender().counters()[PMulSenderCounter::acks_of_others], 2u);
+  EXPECT_EQ(alpha.core->sender().counters()[PMulSenderCounter::acks_not_addressed], 1u);
 }
 
 TEST(PMulAnswers, nobody_is_told_that_a_node_did_not_answer_whose_answer_was_refused) {

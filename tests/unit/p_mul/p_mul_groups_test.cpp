@@ -125,12 +125,12 @@ TEST(PMulGroups, a_rejected_address_is_released_and_another_taken) {
   // After the other address is rejected too, none is free until the first may have become free.
   alpha.hear(PduType::reject, {3}, 7, first == kG1 ? kG2 : kG1);
   EXPECT_EQ(alpha.types(), Types{PduType::release});
-  EXPECT_EQ(alpha.core->stats().pool_empty, 1u);
+  EXPECT_EQ(alpha.core->counters()[PMulGroupCounter::pool_empty], 1u);
   alpha.advance(5min - 1s);
   EXPECT_TRUE(alpha.types().empty());
   alpha.advance(5min + 5s);
   EXPECT_EQ(alpha.types(), Types{PduType::request});
-  EXPECT_EQ(alpha.core->stats().rejects_late, 2u);
+  EXPECT_EQ(alpha.core->counters()[PMulGroupCounter::rejects_late], 2u);
 }
 
 // PM-071: a rejection after the first announcement is too late.
@@ -141,7 +141,7 @@ TEST(PMulGroups, a_late_rejection_changes_nothing) {
   alpha.advance(5s);
   alpha.hear(PduType::reject, {3}, 7, alpha.said);
   EXPECT_EQ(alpha.types(), Types{PduType::announce});
-  EXPECT_EQ(alpha.core->stats().rejects_late, 1u);
+  EXPECT_EQ(alpha.core->counters()[PMulGroupCounter::rejects_late], 1u);
 }
 
 // PM-071: a node that sends on an address rejects it, and so does a node that is in it.
@@ -193,7 +193,7 @@ TEST(PMulGroups, of_two_requests_for_one_address_the_lower_source_keeps_it) {
   bravo.hear(PduType::request, {1}, 7, kG1);
   EXPECT_EQ(bravo.types(), (Types{PduType::release, PduType::request}));
   EXPECT_EQ(bravo.said, kG2);
-  EXPECT_EQ(bravo.core->stats().yielded, 1u);
+  EXPECT_EQ(bravo.core->counters()[PMulGroupCounter::yielded], 1u);
 }
 
 TEST(PMulGroups, an_address_that_others_have_is_not_requested) {
@@ -248,7 +248,7 @@ TEST(PMulGroups, what_could_not_be_joined_is_tried_again_with_the_next_announcem
   EXPECT_EQ(bravo.memberships(), (Memberships{{kG1, true}, {kG2, true}}));
   bravo.core->on_not_joined(kG1);
   EXPECT_EQ(bravo.core->joined(), 1u);
-  EXPECT_EQ(bravo.core->stats().joins_refused, 2u);
+  EXPECT_EQ(bravo.core->counters()[PMulGroupCounter::joins_refused], 2u);
   bravo.announce({1}, 7, kG1, {{2}});
   EXPECT_EQ(bravo.memberships(), (Memberships{{kG1, true}}));
   bravo.core->on_settled(bravo.now, {{1}, 7});
@@ -278,12 +278,12 @@ TEST(PMulGroups, nobody_is_made_to_join_much) {
   for (const std::uint32_t address : {0xE0000001u, 0xEF010101u, 0x0A010101u, 0u}) {
     bravo.announce({1}, 7, address, {{2}});
   }
-  EXPECT_EQ(bravo.core->stats().not_in_pool, 4u);
+  EXPECT_EQ(bravo.core->counters()[PMulGroupCounter::not_in_pool], 4u);
   for (std::uint32_t message = 1; message <= 10; ++message) {
     bravo.announce({1}, message, message % 2 ? kG1 : kG2, {{2}}, 1 << 30);
   }
   EXPECT_EQ(bravo.core->joined(), 3u);
-  EXPECT_EQ(bravo.core->stats().joins_refused, 7u);
+  EXPECT_EQ(bravo.core->counters()[PMulGroupCounter::joins_refused], 7u);
   for (std::uint32_t message = 0; message < 1000; ++message) {
     bravo.hear(PduType::request, {4}, message, kG1);
   }
@@ -457,7 +457,7 @@ TEST(PMulGroups, without_a_pool_group_pdus_are_counted_and_nothing_else) {
   for (const PduType type : {PduType::request, PduType::reject, PduType::release}) {
     bravo.hear(encode(GroupPdu{.type = type, .name = {{3}, 7}, .group_address = kG1}));
   }
-  EXPECT_EQ(bravo.core->stats().group_pdus, 4u);
+  EXPECT_EQ(bravo.core->counters()[PMulCounter::group_pdus], 4u);
   EXPECT_FALSE(bravo.core->poll_membership());
   EXPECT_TRUE(bravo.pdus().empty());
 }

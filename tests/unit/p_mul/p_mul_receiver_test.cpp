@@ -61,7 +61,7 @@ TEST(PMulReceiver, what_is_announced_to_others_is_dropped) {
   EXPECT_EQ(bravo.core->receiver().octets(), 0u);
   bravo.hear(block_of(kName, 2));
   EXPECT_EQ(bravo.core->receiver().messages(), 0u);
-  EXPECT_EQ(bravo.core->receiver().stats().not_for_us, 2u);
+  EXPECT_EQ(bravo.core->receiver().counters()[PMulReceiverCounter::not_for_us], 2u);
 }
 
 // PM-050, PM-051: a node that has reported a complete message reports it again when it is listed,
@@ -110,7 +110,7 @@ TEST(PMulReceiver, a_message_without_an_expiry_is_not_taken) {
   Station bravo({2});
   bravo.hear(encode(AddressPdu{.name = kName, .destinations = {{{2}, 1}}}));  // 0
   EXPECT_EQ(bravo.core->receiver().messages(), 0u);
-  EXPECT_EQ(bravo.core->receiver().stats().without_expiry, 1u);
+  EXPECT_EQ(bravo.core->receiver().counters()[PMulReceiverCounter::without_expiry], 1u);
 }
 
 // PM-023: no node sends a message that has expired by its own clock.
@@ -136,7 +136,7 @@ TEST(PMulReceiver, a_message_that_has_expired_by_our_clock_is_delivered_once_and
       EXPECT_FALSE(bravo.pdus().empty()) << apart << " " << i;
     }
     EXPECT_EQ(bravo.received.size(), 1u) << apart;
-    EXPECT_EQ(bravo.core->receiver().stats().clock_apart, 1u);
+    EXPECT_EQ(bravo.core->receiver().counters()[PMulReceiverCounter::clock_apart], 1u);
     const auto& clocks = bravo.core->receiver().clocks_apart();
     ASSERT_EQ(clocks.count(kSender), 1u);
     EXPECT_EQ(clocks.at(kSender).at_least, std::chrono::seconds(apart));
@@ -148,10 +148,10 @@ TEST(PMulReceiver, within_the_tolerance_of_clocks_nothing_is_said_of_them) {
   Station bravo({2});
   bravo.hear(address_of({kSender, 9}, 1, -59));
   EXPECT_EQ(bravo.core->receiver().messages(), 1u);
-  EXPECT_EQ(bravo.core->receiver().stats().clock_apart, 0u);
+  EXPECT_EQ(bravo.core->receiver().counters()[PMulReceiverCounter::clock_apart], 0u);
   bravo.hear(address_of({kSender, 10}, 1, -60));
   EXPECT_EQ(bravo.core->receiver().messages(), 2u);
-  EXPECT_EQ(bravo.core->receiver().stats().clock_apart, 1u);
+  EXPECT_EQ(bravo.core->receiver().counters()[PMulReceiverCounter::clock_apart], 1u);
 }
 
 // PM-052: the node reports after the last block, and after the last of a repair, whatever is
@@ -281,7 +281,7 @@ TEST(PMulReceiver, an_incomplete_message_is_dropped_when_it_expires) {
   bravo.advance(at(160s));
   EXPECT_EQ(bravo.core->receiver().messages(), 0u);
   EXPECT_EQ(bravo.core->receiver().octets(), 0u);
-  EXPECT_EQ(bravo.core->receiver().stats().expired, 1u);
+  EXPECT_EQ(bravo.core->receiver().counters()[PMulReceiverCounter::expired], 1u);
   EXPECT_TRUE(bravo.pdus().empty());
 }
 
@@ -339,7 +339,7 @@ TEST(PMulReceiver, a_source_that_sends_without_end_takes_no_room_from_others) {
   flood(bravo, {3});
   EXPECT_EQ(bravo.core->receiver().octets(), 30'000u);
   EXPECT_EQ(bravo.core->receiver().messages(), 9u);
-  EXPECT_GT(bravo.core->receiver().stats().no_room, 0u);
+  EXPECT_GT(bravo.core->receiver().counters()[PMulReceiverCounter::no_room], 0u);
   for (std::uint16_t n = 11; n <= 20; ++n) bravo.hear(large_block_of(kName, n));
   ASSERT_EQ(bravo.received.size(), 1u);
   EXPECT_EQ(bravo.received[0].name, kName);
@@ -367,8 +367,8 @@ TEST(PMulReceiver, the_largest_message_of_each_of_four_sources_fits) {
     }
   }
   EXPECT_EQ(bravo.received.size(), 4u);
-  EXPECT_EQ(bravo.core->receiver().stats().crowded_out, 0u);
-  EXPECT_EQ(bravo.core->receiver().stats().no_room, 0u);
+  EXPECT_EQ(bravo.core->receiver().counters()[PMulReceiverCounter::crowded_out], 0u);
+  EXPECT_EQ(bravo.core->receiver().counters()[PMulReceiverCounter::no_room], 0u);
 }
 
 // The rule holds however few and large its messages are, and however many and small those of
@@ -401,12 +401,12 @@ TEST(PMulReceiver, what_finds_no_room_is_not_taken_for_left) {
     bravo.hear(large_block_of({kSender, 1}, 10));
     bravo.hear(large_block_of({kSender, 2}, 11));
   }
-  const auto refused = bravo.core->receiver().stats().no_room;
+  const auto refused = bravo.core->receiver().counters()[PMulReceiverCounter::no_room];
   EXPECT_EQ(refused, 40u);
   bravo.hear(address_of({kSender, 3}, 2));
   bravo.hear(large_block_of({kSender, 3}, 1));
-  EXPECT_GT(bravo.core->receiver().stats().no_room, refused);
-  EXPECT_EQ(bravo.core->receiver().stats().crowded_out, 0u);
+  EXPECT_GT(bravo.core->receiver().counters()[PMulReceiverCounter::no_room], refused);
+  EXPECT_EQ(bravo.core->receiver().counters()[PMulReceiverCounter::crowded_out], 0u);
 }
 
 // A block that was reported as received and had to go is asked for again.
@@ -434,12 +434,12 @@ TEST(PMulReceiver, what_a_source_has_left_gives_way_to_what_it_sends_now) {
   bravo.hear(address_of({kSender, 2}, 2));
   for (std::uint16_t n = 1; n <= 2; ++n) bravo.hear(large_block_of({kSender, 2}, n));
   EXPECT_TRUE(bravo.received.empty());
-  EXPECT_EQ(bravo.core->receiver().stats().no_room, 1u);
+  EXPECT_EQ(bravo.core->receiver().counters()[PMulReceiverCounter::no_room], 1u);
   bravo.now += 30min;
   bravo.hear(large_block_of({kSender, 2}, 2));
   ASSERT_EQ(bravo.received.size(), 1u);
   EXPECT_EQ(bravo.received[0].name.message_id, 2u);
-  EXPECT_EQ(bravo.core->receiver().stats().crowded_out, 1u);
+  EXPECT_EQ(bravo.core->receiver().counters()[PMulReceiverCounter::crowded_out], 1u);
 }
 
 }  // namespace

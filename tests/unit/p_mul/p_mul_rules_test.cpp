@@ -104,20 +104,20 @@ TEST(PMulRules, what_comes_and_goes_is_counted) {
   unknown[7] = static_cast<std::uint8_t>(sum);
   bravo.hear(unknown);
   bravo.hear(Bytes(5));
-  EXPECT_EQ(bravo.core->stats().pdus, 3u);
-  EXPECT_EQ(bravo.core->stats().bad_checksum, 1u);
-  EXPECT_EQ(bravo.core->stats().unknown_type, 1u);
-  EXPECT_EQ(bravo.core->stats().malformed, 1u);
+  EXPECT_EQ(bravo.core->counters()[PMulCounter::pdus], 3u);
+  EXPECT_EQ(bravo.core->counters()[PMulCounter::bad_checksum], 1u);
+  EXPECT_EQ(bravo.core->counters()[PMulCounter::unknown_type], 1u);
+  EXPECT_EQ(bravo.core->counters()[PMulCounter::malformed], 1u);
   bravo.hear(round[1]);  // without its address
   bravo.advance(at(31min));
-  EXPECT_EQ(bravo.core->receiver().stats().data_pdus, 1u);
-  EXPECT_EQ(bravo.core->receiver().stats().orphans_dropped, 1u);
+  EXPECT_EQ(bravo.core->receiver().counters()[PMulReceiverCounter::data_pdus], 1u);
+  EXPECT_EQ(bravo.core->receiver().counters()[PMulReceiverCounter::orphans_dropped], 1u);
   alpha.hear(ack_of({2}, 7, {{2, 2}}));
   alpha.pdus();
-  EXPECT_EQ(alpha.core->sender().stats().data_pdus, 4u);
-  EXPECT_EQ(alpha.core->sender().stats().data_pdus_again, 1u);
+  EXPECT_EQ(alpha.core->sender().counters()[PMulSenderCounter::data_pdus], 4u);
+  EXPECT_EQ(alpha.core->sender().counters()[PMulSenderCounter::data_pdus_again], 1u);
   alpha.advance(at(86400s));
-  EXPECT_EQ(alpha.core->sender().stats().expired, 1u);
+  EXPECT_EQ(alpha.core->sender().counters()[PMulSenderCounter::expired], 1u);
 }
 
 }  // namespace
