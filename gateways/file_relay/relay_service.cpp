@@ -244,7 +244,7 @@ std::string RelayService::answer(std::string_view request) {
     return "ok\n";
   }
   if (request == "status") return status();
-  if (request == "counters") return counters_text();
+  if (request == "counters") return to_text(counters());
   const std::size_t space = std::min(request.find(' '), request.size());
   const auto asked = gateways::parse_spool_change(request.substr(0, space));
   const auto id = gateways::parse_spool_id(request.substr(std::min(space + 1, request.size())));
@@ -301,14 +301,6 @@ CounterRows RelayService::counters() const {
   core_.list(rows);
   client_->counters().list(rows);
   return rows;
-}
-
-std::string RelayService::counters_text() const {
-  std::string text;
-  for (const CounterRow& row : counters()) {
-    text += full_name(row) + "=" + std::to_string(row.value) + "\n";
-  }
-  return text;
 }
 
 // --- Actions out ---------------------------------------------------------------------------------

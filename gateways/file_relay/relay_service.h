@@ -61,7 +61,6 @@ class RelayService {
   void offer_store_requests();
   std::string answer(std::string_view request);
   std::string status();
-  std::string counters_text() const;
   std::string change(gateways::SpoolChange change, SpoolId id);
   std::optional<gateways::SisRequestId> take_request(sis::RequestId id);
 

@@ -256,7 +256,7 @@ std::string MailOperator::status() {
        << " smtp_port=" << links_.smtp_port() << " active=" << links_.mail.active()
        << " spool_index=" << (links_.store.missing_index().empty() ? "yes" : "no")
        << " spool_reserve=" << (links_.store.has_reserve() ? "yes" : "no") << "\n"
-       << counters();
+       << to_text(links_.counters());
   const auto apart = [&](NodeId node, std::chrono::seconds ours_ahead, Instant seen_at) {
     text << "clock_apart station=" << station_name(links_.config, node) << " at_least=\""
          << duration_text(ours_ahead) << "\" ours=" << (ours_ahead.count() > 0 ? "ahead" : "behind")
@@ -267,13 +267,6 @@ std::string MailOperator::status() {
   }
   for (const auto& [node, clock] : links_.mail.clocks_apart())
     apart(node, -clock.ahead, clock.seen_at);
-  return text.str();
-}
-
-std::string MailOperator::counters() const {
-  std::ostringstream text;
-  for (const CounterRow& row : links_.counters())
-    text << full_name(row) << "=" << row.value << "\n";
   return text.str();
 }
 
@@ -312,7 +305,7 @@ std::string MailOperator::answer(std::string_view request) {
       {"queue", [](auto& self, const auto&, auto& words) { return self.queue(words); }},
       {"stations", [](auto& self, const auto&, auto&) { return self.stations(); }},
       {"status", [](auto& self, const auto&, auto&) { return self.status(); }},
-      {"counters", [](auto& self, const auto&, auto&) { return self.counters(); }},
+      {"counters", [](auto& self, const auto&, auto&) { return to_text(self.links_.counters()); }},
       {"trace",
        [](auto& self, const auto&, auto& words) {
          std::string word;

@@ -51,7 +51,6 @@ class MailOperator {
   std::string trace(const std::string& word);
   std::string stations();
   std::string status();
-  std::string counters() const;
   std::string set_station(std::istringstream& words);
   std::string set_emcon(std::istringstream& words);
   std::string change_one(const std::string& verb, std::istringstream& words);

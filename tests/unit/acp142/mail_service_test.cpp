@@ -125,11 +125,11 @@ TEST_F(MailServiceTest, the_operator_keeps_the_station_silent_over_a_restart) {
   EXPECT_NE(ask("show 1").find("waits for the end of EMCON"), std::string::npos);
   const std::string status = ask("status");  // PM-131
   for (const char* part :
-       {"emcon=operator", " spool_index=yes ", "\np_mul_groups_pool_empty=0\n",
-        "\nmail_indexes_mended=0\n", "\nmail_tables_left_out=0\n",
+       {"emcon=operator", " spool_index=yes ", "\np_mul_groups_pool_empty=0\t",
+        "\nmail_indexes_mended=0\t", "\nmail_tables_left_out=0\t",
         "p_mul_pdus_received=", "p_mul_data_pdus_sent=", "p_mul_data_pdus_sent_again=",
         "p_mul_bad_checksum=", "p_mul_orphans_dropped=", "p_mul_destinations_expired=",
-        "\ncarrier_pdus_sent{carrier=udop}=0\n"}) {
+        "\ncarrier_pdus_sent{carrier=udop}=0\t"}) {
     EXPECT_NE(status.find(part), std::string::npos) << part;
   }
   EXPECT_NE(ask("show 1").find("to <x@ship.example> ship "), std::string::npos);  // PM-130
