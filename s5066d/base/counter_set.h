@@ -7,8 +7,7 @@
 //
 //   constexpr CounterTable<InboxCounter> kTable({                          // in the source
 //       {InboxCounter::files, "inbox_files", "files", "files stored"},
-//       {InboxCounter::refused, "inbox_refused", "files", "files refused because the disk is
-//       full"},
+//       {InboxCounter::refused, "inbox_refused", "files", "files refused, the disk is full"},
 //   });
 //   const CounterTable<InboxCounter>& counter_table(InboxCounter) { return kTable; }
 //
