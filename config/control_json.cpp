@@ -1,27 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/control_json.h"
 
-#include <google/protobuf/util/json_util.h>
-
 #include <algorithm>
+#include <utility>
 
 #include "config/proto/control.pb.h"
-#include "s5066d/base/assert.h"
 #include "s5066d/base/duration_text.h"
+#include "s5066d/base/version.h"
+#include "s5066d/control/json.h"
 
 namespace s5066::config {
 namespace {
 
-std::string json_of(const google::protobuf::Message& message) {
-  google::protobuf::util::JsonPrintOptions options;
-  options.add_whitespace = true;
-  options.always_print_primitive_fields = true;
-  options.preserve_proto_field_names = true;
-  std::string json;
-  const auto status = google::protobuf::util::MessageToJsonString(message, &json, options);
-  S5066_ASSERT(status.ok());
-  return json;
-}
+using control::answer_json;
 
 double number(std::uint64_t value) {
   return static_cast<double>(value);
@@ -108,6 +99,9 @@ void fill(const modem::ModemState& from, proto::ModemStatus& to) {
 
 std::string to_json(const DaemonStatus& from) {
   proto::Status to;
+  to.mutable_program()->set_name("s5066d");
+  to.mutable_program()->set_version(std::string(version()));
+  to.mutable_program()->set_up_s(to_seconds(from.running));
   to.set_address(to_string(from.node.address));
   to.set_mode(to_string(from.node.mode));
   to.set_up_s(to_seconds(from.now.time_since_epoch()));
@@ -132,45 +126,45 @@ std::string to_json(const DaemonStatus& from) {
     clock.set_seen_s(to_seconds(from.now - difference.at));
   }
   fill(from.modem, *to.mutable_modem());
-  return json_of(to);
+  return answer_json(std::move(to));
 }
 
 std::string to_json(const ModeAsked& from) {
   proto::ModeAsked to;
   to.set_peer(to_string(from.peer));
   to.set_mode(modem::to_string(from.mode));
-  return json_of(to);
+  return answer_json(std::move(to));
 }
 
 std::string to_json(const EmconAsked& asked) {
   proto::Emcon to;
   to.set_on(asked.on);
-  return json_of(to);
+  return answer_json(std::move(to));
 }
 
 std::string to_json(const BroadcastAsked& asked) {
   proto::BroadcastSession to;
   to.set_on(asked.on);
-  return json_of(to);
+  return answer_json(std::move(to));
 }
 
 std::string to_json(const SapAsked& asked) {
   proto::SapOpen to;
   to.set_sap(asked.sap.value);
   to.set_open(asked.open);
-  return json_of(to);
+  return answer_json(std::move(to));
 }
 
 std::string to_json(const DisconnectAsked& asked) {
   proto::Disconnected to;
   to.set_client(asked.client.value);
-  return json_of(to);
+  return answer_json(std::move(to));
 }
 
 std::string to_json(const BreakAsked& asked) {
   proto::LinkBreaking to;
   to.set_peer(to_string(asked.peer));
-  return json_of(to);
+  return answer_json(std::move(to));
 }
 
 std::string to_json(const sap::UpduList& list) {
@@ -191,14 +185,14 @@ std::string to_json(const sap::UpduList& list) {
     row.set_queued(updu.queued);
     row.set_waits_for(std::string(updu.waits_for));
   }
-  return json_of(to);
+  return answer_json(std::move(to));
 }
 
 std::string to_json(const PurgeDone& done) {
   proto::Purged to;
   to.set_updus(number(done.purged));
   to.set_in_transit(number(done.in_transit));
-  return json_of(to);
+  return answer_json(std::move(to));
 }
 
 std::string to_json(const NodeChanges& changes, bool certificates) {
@@ -206,23 +200,7 @@ std::string to_json(const NodeChanges& changes, bool certificates) {
   for (const std::string& name : changes.at_once) to.add_at_once(name);
   for (const std::string& name : changes.after_restart) to.add_after_restart(name);
   to.set_certificates(certificates);
-  return json_of(to);
-}
-
-std::string to_json(const CounterRows& counters) {
-  proto::CounterTable to;
-  for (const CounterRow& counter : counters) {
-    proto::CounterValue& row = *to.add_counters();
-    row.set_name(std::string(counter.name));
-    row.set_value(number(counter.value));
-    row.set_unit(std::string(counter.unit));
-    row.set_help(std::string(counter.help));
-    row.set_kind(counter.kind == CounterKind::gauge ? "gauge" : "counter");
-    for (const CounterLabel& label : counter.labels) {
-      (*row.mutable_labels())[label.name] = label.value;
-    }
-  }
-  return json_of(to);
+  return answer_json(std::move(to));
 }
 
 }  // namespace s5066::config

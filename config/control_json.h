@@ -8,7 +8,6 @@
 #include "config/control_request.h"
 #include "config/node_changes.h"
 #include "modem/api/modem.h"
-#include "s5066d/base/counter_set.h"
 #include "s5066d/base/result.h"
 #include "s5066d/node/node.h"
 
@@ -18,6 +17,7 @@ struct DaemonStatus {
   NodeStatus node;
   modem::ModemState modem;
   Instant now{};
+  Duration running{};  // by the clock of the machine
   bool lockstep = false;
   std::uint16_t sis_port = 0;
 };
@@ -37,6 +37,5 @@ std::string to_json(const BreakAsked& asked);
 std::string to_json(const sap::UpduList& list);
 std::string to_json(const PurgeDone& done);
 std::string to_json(const NodeChanges& changes, bool certificates);
-std::string to_json(const CounterRows& counters);
 
 }  // namespace s5066::config

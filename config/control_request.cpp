@@ -2,23 +2,24 @@
 #include "config/control_request.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <limits>
 #include <optional>
 #include <vector>
 
+#include "config/proto/control.pb.h"
+#include "s5066d/base/assert.h"
+
 namespace s5066::config {
 namespace {
 
-using Words = std::vector<std::string_view>;
+using control::answered_by;
+using control::Words;
 using Parsed = std::optional<Result<ControlRequest>>;
 
-/// A verb is one request: its syntax, its purpose and its parser.
+/// A request and the parser of its arguments.
 struct Verb {
-  std::string_view name;
-  std::string_view arguments;
-  std::string_view purpose;
+  control::VerbInfo info;
   /// Returns nothing when the arguments do not fit, and an error when an argument gives the reason.
   Parsed (*parse)(const Words& arguments);
 };
@@ -121,63 +122,81 @@ Parsed purge(const Words& arguments) {
   return filtered<PurgeAsked>(arguments);
 }
 
-constexpr std::array<Verb, 11> kVerbs = {{
-    {"status", "", "the status of node, links and clients", nothing_more<StatusAsked>},
-    {"counters", "", "all counters with their meaning", nothing_more<CountersAsked>},
-    {"emcon", "on|off", "radio silence; nothing is transmitted while it is on",
-     on_or_off<EmconAsked>},
-    {"broadcast", "on|off", "begin or end a broadcast session, which has no links and no ARQ",
-     on_or_off<BroadcastAsked>},
-    {"sap", "0..15 open|shut", "allow or forbid binds to the SAP; shut also unbinds its client",
-     sap},
-    {"disconnect", "CLIENT", "end the connection of a client, by its number in `status`",
-     disconnect},
-    {"break", "ADDRESS", "end the link with a station", break_link},
-    {"queue", "[id=N] [client=N] [to=ADDRESS]", "list the U_PDUs that are not finished",
-     filtered<QueueAsked>},
-    {"purge", "[id=N] [client=N] [to=ADDRESS]",
-     "reject the queued U_PDUs that match; needs at least one condition", purge},
-    {"mode", "ADDRESS MODE", "ask a linked station to accept this mode for our transmissions to it",
-     mode},
-    {"reload", "", "read configuration and certificates again", nothing_more<ReloadAsked>},
-}};
+Parsed events(const Words& arguments) {
+  const auto filter = control::parse_event_filter(arguments);
+  if (!filter) return std::nullopt;
+  return Result<ControlRequest>(ControlRequest(EventsAsked{*filter}));
+}
 
-std::string written(const Verb& verb) {
-  std::string text(verb.name);
-  if (!verb.arguments.empty()) text.append(" ").append(verb.arguments);
-  return text;
+const std::vector<Verb>& verbs() {
+  static const std::vector<Verb> table = {
+      {{"status", "", "the status of node, links and clients", answered_by<proto::Status>},
+       nothing_more<StatusAsked>},
+      {control::kCountersVerb, nothing_more<CountersAsked>},
+      {control::kEventsVerb, events},
+      {{"emcon", "on|off", "radio silence; nothing is transmitted while it is on",
+        answered_by<proto::Emcon>},
+       on_or_off<EmconAsked>},
+      {{"broadcast", "on|off", "begin or end a broadcast session, which has no links and no ARQ",
+        answered_by<proto::BroadcastSession>},
+       on_or_off<BroadcastAsked>},
+      {{"sap", "0..15 open|shut", "allow or forbid binds to the SAP; shut also unbinds its client",
+        answered_by<proto::SapOpen>},
+       sap},
+      {{"disconnect", "CLIENT", "end the connection of a client, by its number in `status`",
+        answered_by<proto::Disconnected>},
+       disconnect},
+      {{"break", "ADDRESS", "end the link with a station", answered_by<proto::LinkBreaking>},
+       break_link},
+      {{"queue", "[id=N] [client=N] [to=ADDRESS]", "list the U_PDUs that are not finished",
+        answered_by<proto::UpduQueue>},
+       filtered<QueueAsked>},
+      {{"purge", "[id=N] [client=N] [to=ADDRESS]",
+        "reject the queued U_PDUs that match; needs at least one condition",
+        answered_by<proto::Purged>},
+       purge},
+      {{"mode", "ADDRESS MODE",
+        "ask a linked station to accept this mode for our transmissions to it",
+        answered_by<proto::ModeAsked>},
+       mode},
+      {{"reload", "", "read configuration and certificates again", answered_by<proto::Reloaded>},
+       nothing_more<ReloadAsked>},
+      {control::kHelpVerb, nothing_more<HelpAsked>},
+  };
+  return table;
+}
+
+const Verb* find_verb(const Words& words) {
+  const auto verb = std::find_if(verbs().begin(), verbs().end(), [&words](const Verb& known) {
+    return !words.empty() && known.info.name == words.front();
+  });
+  return verb == verbs().end() ? nullptr : &*verb;
 }
 
 }  // namespace
 
 Result<ControlRequest> parse_control_request(std::string_view line) {
-  Words words;
-  while (!line.empty()) {
-    const std::size_t end = std::min(line.find(' '), line.size());
-    if (end > 0) words.push_back(line.substr(0, end));
-    line.remove_prefix(std::min(end + 1, line.size()));
-  }
-  const auto verb = std::find_if(kVerbs.begin(), kVerbs.end(), [&words](const Verb& known) {
-    return !words.empty() && known.name == words.front();
-  });
-  if (verb == kVerbs.end()) {
-    std::string names;
-    for (const Verb& known : kVerbs) names.append(names.empty() ? "" : ", ").append(known.name);
-    return Error{ErrorCode::unsupported, "requests are " + names};
-  }
+  Words words = control::words_of(line);
+  const Verb* const verb = find_verb(words);
+  if (verb == nullptr) return control::unknown_verb(control_verbs());
   words.erase(words.begin());
   if (const Parsed parsed = verb->parse(words)) return *parsed;
-  return Error{ErrorCode::bad_field, "the request is `" + written(*verb) + "`"};
+  return control::usage_error(verb->info);
 }
 
-std::string control_synopsis() {
-  std::string text;
-  for (const Verb& verb : kVerbs) {
-    std::string line = "  " + written(verb);
-    line.resize(std::max<std::size_t>(line.size() + 2, 46), ' ');
-    text.append(line).append(verb.purpose).append("\n");
-  }
-  return text;
+const std::vector<control::VerbInfo>& control_verbs() {
+  static const std::vector<control::VerbInfo> table = [] {
+    std::vector<control::VerbInfo> infos;
+    for (const Verb& verb : verbs()) infos.push_back(verb.info);
+    return infos;
+  }();
+  return table;
+}
+
+const control::VerbInfo& control_verb_of(std::string_view line) {
+  const Verb* const verb = find_verb(control::words_of(line));
+  S5066_ASSERT(verb != nullptr);
+  return verb->info;
 }
 
 }  // namespace s5066::config

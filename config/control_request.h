@@ -6,16 +6,22 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "modem/api/modes.h"
 #include "s5066d/base/ids.h"
 #include "s5066d/base/result.h"
+#include "s5066d/control/verbs.h"
 #include "s5066d/sap/unidata_queue.h"
 
 namespace s5066::config {
 
 struct StatusAsked {};
 struct CountersAsked {};
+struct EventsAsked {
+  control::EventFilter filter;
+};
+struct HelpAsked {};
 /// Asks the peer of a link for another mode of what we send on it.
 struct ModeAsked {
   Address peer;
@@ -46,15 +52,17 @@ struct PurgeAsked {
 };
 struct ReloadAsked {};
 
-using ControlRequest =
-    std::variant<StatusAsked, CountersAsked, ModeAsked, EmconAsked, BroadcastAsked, SapAsked,
-                 DisconnectAsked, BreakAsked, QueueAsked, PurgeAsked, ReloadAsked>;
+using ControlRequest = std::variant<StatusAsked, CountersAsked, ModeAsked, EmconAsked,
+                                    BroadcastAsked, SapAsked, DisconnectAsked, BreakAsked,
+                                    QueueAsked, PurgeAsked, ReloadAsked, EventsAsked, HelpAsked>;
 
 /// The result is `unsupported` when the first word is no request, and `bad_field` with the syntax
 /// of the request when its arguments do not fit it.
 Result<ControlRequest> parse_control_request(std::string_view line);
 
-/// Returns the help text of all requests, one line for each.
-std::string control_synopsis();
+/// Returns all requests, in the order of the help text.
+const std::vector<control::VerbInfo>& control_verbs();
+/// Returns the row of the first word of a request that was parsed.
+const control::VerbInfo& control_verb_of(std::string_view line);
 
 }  // namespace s5066::config

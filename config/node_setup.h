@@ -14,6 +14,7 @@
 #include "modem/remote/remote_modem.h"
 #include "modem/worker/worker.h"
 #include "s5066d/base/log.h"
+#include "s5066d/control/socket_config.h"
 #include "s5066d/node/node.h"
 #include "s5066d/runtime/settings.h"
 
@@ -33,7 +34,7 @@ struct NodeSetup {
   DeviceSetup device;
   KeySetup key;
   runtime::SisListenerConfig sis;
-  std::optional<runtime::ControlConfig> control;
+  std::optional<control::SocketConfig> control;
   std::optional<runtime::CaptureConfig> capture;
   LogLevel log_level = LogLevel::info;
   std::string source;  // the serialised configuration message, for node_changes.h

@@ -149,6 +149,7 @@ acp142::MailConfig translate(const proto::MailGateway& from) {
   if (from.sis().has_rank()) to.rank = static_cast<std::uint8_t>(from.sis().rank());
   to.spool_directory = from.spool_directory();
   to.control_socket = from.control().socket();
+  to.control_group_too = from.control().group_too();
   to.node = node_id_of(from.node_id());
   if (from.has_hostname()) to.hostname = from.hostname();
   translate_smtp(from.smtp(), to.smtp);

@@ -324,7 +324,8 @@ NodeSetup translate(const proto::Node& from) {
   }
   if (from.has_control()) {
     to.control.emplace();
-    to.control->socket_path = from.control().socket();
+    to.control->path = from.control().socket();
+    to.control->group_too = from.control().group_too();
   }
   if (from.has_capture()) {
     const auto& capture = from.capture();

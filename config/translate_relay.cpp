@@ -38,6 +38,7 @@ file_relay::RelayConfig translate(const proto::Relay& from) {
   to.spool_directory = from.spool_directory();
   to.inbox_directory = from.inbox_directory();
   to.control_socket = from.control().socket();
+  to.control_group_too = from.control().group_too();
   to.node_control_socket = from.node_control().socket();
   if (from.has_acknowledgement()) to.acknowledgement = ack_mode_of(from.acknowledgement());
   if (from.has_frap_v2_needs_ids()) to.frap_v2_needs_ids = from.frap_v2_needs_ids();

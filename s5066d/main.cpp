@@ -14,17 +14,16 @@
 #include "config/node_setup.h"
 #include "modem/audio/portaudio_device.h"
 #include "s5066d/base/version.h"
+#include "s5066d/control/ask.h"
+#include "s5066d/control/verbs.h"
 #include "s5066d/posix/log_writer.h"
 #include "s5066d/posix/main_tail.h"
-#include "s5066d/posix/socket.h"
 #include "s5066d/runtime/daemon.h"
 
 namespace {
 
 namespace options = boost::program_options;
 using namespace s5066;
-
-constexpr auto kControlTimeout = std::chrono::seconds(10);
 
 options::options_description known_options() {
   options::options_description known("s5066d, a STANAG 5066 subnet server");
@@ -40,6 +39,7 @@ options::options_description known_options() {
       "send a request to the daemon that has this control socket");
   add("status", "with --control: print the status");
   add("counters", "with --control: print the counters");
+  add("json", "with --control: print the answer as JSON");
   add("version", "print the version");
   add("ask-mode",
       options::value<std::vector<std::string>>()->multitoken()->value_name("ADDRESS MODE"),
@@ -55,19 +55,13 @@ options::options_description hidden_options() {
   return hidden;
 }
 
-int ask(const std::string& socket_path, const std::string& request) {
+int ask(const std::string& socket_path, const std::string& request, control::Form form) {
   if (const auto understood = config::parse_control_request(request); !understood) {
     std::cerr << "s5066d: " << understood.error().detail << "\n";
     return posix::kExitUsage;
   }
-  const auto answer = posix::ask_control(socket_path, request, kControlTimeout);
-  if (!answer) {
-    std::cerr << "s5066d: " << answer.error().detail << "\n";
-    return posix::kExitEnvironment;
-  }
-  const bool refused = answer->rfind("error: ", 0) == 0;
-  (refused ? std::cerr : std::cout) << *answer;
-  return refused ? posix::kExitEnvironment : posix::kExitOk;
+  const auto& type = config::control_verb_of(request).answer();
+  return control::ask_and_print("s5066d", socket_path, request, type, form);
 }
 
 /// Returns the one request line for a running daemon; nothing if none or more than one is given.
@@ -141,7 +135,7 @@ int run(int argc, char** argv) {
                  given);
   if (given.count("help")) {
     std::cout << known << "\nRequests, with --control SOCKET REQUEST:\n"
-              << config::control_synopsis();
+              << control::synopsis(config::control_verbs());
     return posix::kExitOk;
   }
   if (given.count("version")) {
@@ -149,7 +143,10 @@ int run(int argc, char** argv) {
     return posix::kExitOk;
   }
   const auto request = control_request(given);
-  if (given.count("control") && request) return ask(given["control"].as<std::string>(), *request);
+  const auto form = given.count("json") ? control::Form::json : control::Form::text;
+  if (given.count("control") && request) {
+    return ask(given["control"].as<std::string>(), *request, form);
+  }
   if (given.count("config") && !given.count("control") && !request) return serve(given);
   std::cerr << "s5066d: give --config FILE, or --control SOCKET and one request; --help lists "
                "them\n";

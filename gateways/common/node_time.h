@@ -6,7 +6,6 @@
 #pragma once
 
 #include <optional>
-#include <string_view>
 
 #include "s5066d/base/time.h"
 
@@ -17,8 +16,6 @@ struct NodeTime {
   Duration up{};          // since the node began
   bool lockstep = false;  // the clock is the audio cable's
 };
-/// Returns the clock in an answer to `status`; empty if the answer has none.
-std::optional<NodeTime> node_time_of(std::string_view status_json);
 
 /// Ties a gateway's time to that of its node. Every `machine` is a time of the steady clock of this
 /// machine and never less than the one before. The gateway's time never goes back: it stands still

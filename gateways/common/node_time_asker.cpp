@@ -6,6 +6,7 @@
 #include <boost/asio/write.hpp>
 #include <utility>
 
+#include "gateways/common/node_status.h"
 #include "s5066d/posix/socket.h"
 
 namespace s5066::gateways {

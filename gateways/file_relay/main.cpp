@@ -1,110 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
-// s5066-relay, the file relay of STANAG 5066 Annex F: arguments, configuration, exit status.
+// s5066-relay, the file relay of STANAG 5066 Annex F: its commands and its service.
 #include <boost/program_options.hpp>
 #include <iostream>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "config/load.h"
-#include "gateways/common/spool_lock.h"
+#include "config/proto/control.pb.h"
+#include "gateways/common/service_main.h"
 #include "gateways/file_relay/relay_commands.h"
 #include "gateways/file_relay/relay_service.h"
-#include "s5066d/base/log.h"
-#include "s5066d/base/version.h"
-#include "s5066d/posix/log_limiter.h"
-#include "s5066d/posix/log_writer.h"
+#include "gateways/file_relay/relay_setup.h"
 #include "s5066d/posix/main_tail.h"
 
 namespace {
 
 namespace options = boost::program_options;
 using namespace s5066;
-
-constexpr const char* kSynopsis =
-    "s5066-relay run     --config FILE        serve\n"
-    "s5066-relay check   --config FILE        only check the configuration\n"
-    "s5066-relay send    --config FILE --to ADDRESS [--priority N] FILE [--wait] [--progress]\n"
-    "s5066-relay queue   --config FILE [--all] [--state STATE] [--station ADDRESS]\n"
-    "                                         id, state, destination, octets, attempts, name and\n"
-    "                                         what the last attempt came to\n"
-    "s5066-relay list    --config FILE        the same as queue --all\n"
-    "s5066-relay show    --config FILE ID     one file, and what it waits for\n"
-    "s5066-relay hold    --config FILE ID     keep it until it is released\n"
-    "s5066-relay release --config FILE ID\n"
-    "s5066-relay retry   --config FILE ID     try again at once, for as long as it had at first\n"
-    "s5066-relay cancel  --config FILE ID     give it up\n";
-
-options::options_description known_options() {
-  options::options_description known("Options");
-  auto add = known.add_options();
-  add("command", options::value<std::string>(), "see above");
-  add("file", options::value<std::string>(), "the file to send, or the number of one");
-  add("config", options::value<std::string>()->value_name("FILE"), "see config/examples");
-  add("to", options::value<std::string>()->value_name("ADDRESS"), "station, such as 1.2.3.4");
-  add("priority", options::value<unsigned>()->value_name("N"),
-      "0 to 15, larger goes first; left out it is that of the configuration");
-  add("all", "with queue: what is over, too");
-  add("state", options::value<std::string>()->value_name("STATE"), "with queue: only these");
-  add("station", options::value<std::string>()->value_name("ADDRESS"), "with queue: only for it");
-  add("wait", "until the file is delivered or given up");
-  add("progress", "with --wait: show how far it is");
-  add("version", "its version");
-  add("help", "this text");
-  return known;
-}
-
-int serve(const file_relay::RelayConfig& config, LogSink& log) {
-  const auto fail = [&](const Error& error, int status) {
-    LogLine(log, LogLevel::error, "relay_failed").kv("reason", to_string(error));
-    std::cerr << "s5066-relay: " << escaped(error.detail) << "\n";
-    return status;
-  };
-  // No restart mends the owner of a file.
-  if (auto may = gateways::check_spool_writable(config.spool_directory); !may) {
-    return fail(may.error(), posix::kExitUsage);
-  }
-  file_relay::RelayService service(config, log);
-  const auto served = service.run();
-  return served ? posix::kExitOk : fail(served.error(), posix::kExitEnvironment);
-}
-
-int send(const file_relay::RelayConfig& config, const options::variables_map& given, LogSink& log) {
-  if (!given.count("to") || !given.count("file")) {
-    std::cerr << "s5066-relay: send needs --to ADDRESS and a file\n";
-    return posix::kExitUsage;
-  }
-  const auto destination = parse_address(given["to"].as<std::string>());
-  if (!destination || destination->group) {
-    std::cerr << "s5066-relay: " << escaped(given["to"].as<std::string>())
-              << " is not a station address\n";
-    return posix::kExitUsage;
-  }
-  std::optional<std::uint8_t> priority;
-  if (given.count("priority")) {
-    const unsigned value = given["priority"].as<unsigned>();
-    if (value > 15) {
-      std::cerr << "s5066-relay: --priority is 0 to 15\n";
-      return posix::kExitUsage;
-    }
-    priority = static_cast<std::uint8_t>(value);
-  }
-  return file_relay::send_file(config,
-                               {.destination = *destination,
-                                .file = given["file"].as<std::string>(),
-                                .priority = priority,
-                                .wait = given.count("wait") > 0 || given.count("progress") > 0,
-                                .progress = given.count("progress") > 0},
-                               log);
-}
+using gateways::ServiceArguments;
+using Config = std::optional<file_relay::RelayConfig>;
 
 int usage(const std::string& problem) {
   std::cerr << "s5066-relay: " << problem << "\n";
   return posix::kExitUsage;
 }
 
-int queue(const file_relay::RelayConfig& config, const options::variables_map& given) {
-  gateways::ListFilter filter{.over = given.count("all") > 0};
+std::optional<int> send(const Config& config, const ServiceArguments& arguments, LogSink& log) {
+  const auto& given = arguments.given;
+  if (!given.count("to") || arguments.words.size() != 1) {
+    return usage("send needs --to ADDRESS and a file");
+  }
+  const auto destination = parse_address(given["to"].as<std::string>());
+  if (!destination || destination->group) {
+    return usage(escaped(given["to"].as<std::string>()) + " is not a station address");
+  }
+  std::optional<std::uint8_t> priority;
+  if (given.count("priority")) {
+    const unsigned value = given["priority"].as<unsigned>();
+    if (value > 15) return usage("--priority is 0 to 15");
+    priority = static_cast<std::uint8_t>(value);
+  }
+  return file_relay::send_file(*config,
+                               {.destination = *destination,
+                                .file = arguments.words[0],
+                                .priority = priority,
+                                .wait = given.count("wait") > 0 || given.count("progress") > 0,
+                                .progress = given.count("progress") > 0,
+                                .form = arguments.form},
+                               log);
+}
+
+std::optional<int> queue(const Config& config, const ServiceArguments& arguments, bool all) {
+  if (!arguments.words.empty()) return std::nullopt;
+  const auto& given = arguments.given;
+  gateways::ListFilter filter{.over = all || given.count("all") > 0};
   if (given.count("state")) {
     const std::string text = given["state"].as<std::string>();
     const auto state = gateways::parse_spool_state(text);
@@ -117,55 +66,66 @@ int queue(const file_relay::RelayConfig& config, const options::variables_map& g
     if (!station) return usage(escaped(text) + " is not a station address");
     filter.destination = *station;
   }
-  return file_relay::show_queue(config, filter);
+  return file_relay::show_queue(*config, filter, arguments.form);
 }
 
-/// The commands that are about one file. Empty if the command is none of them.
-std::optional<int> about_file(const file_relay::RelayConfig& config, const std::string& command,
-                              const options::variables_map& given) {
-  const auto change = gateways::parse_spool_change(command);
-  if (!change && command != "show") return std::nullopt;
+/// Carries out a command about one file.
+std::optional<int> about_file(const Config& config, const ServiceArguments& arguments) {
   const auto id =
-      gateways::parse_spool_id(given.count("file") ? given["file"].as<std::string>() : "");
-  if (!id) return usage(command + " needs the number of a file, as in queue");
-  return change ? file_relay::change_file(config, *change, *id)
-                : file_relay::show_file(config, *id);
+      gateways::parse_spool_id(arguments.words.size() == 1 ? arguments.words[0] : std::string());
+  if (!id) return usage(arguments.command + " needs the number of a file, as in queue");
+  const auto change = gateways::parse_spool_change(arguments.command);
+  return change ? file_relay::change_file(*config, *change, *id, arguments.form)
+                : file_relay::show_file(*config, *id, arguments.form);
+}
+
+gateways::ServiceProgram program(Config& config) {
+  gateways::ServiceProgram relay{
+      .name = "s5066-relay",
+      .load = gateways::loader([](const std::string& file) { return config::load_relay(file); },
+                               config),
+      .log_level = [&config] { return config->log_level; },
+      .spool_directory = [&config] { return config->spool_directory; },
+      .control_socket = [&config] { return file_relay::control_socket_path(*config); },
+      .serve = [&config](LogSink& log) { return file_relay::RelayService(*config, log).run(); }};
+  const auto one = [&config](const ServiceArguments& arguments, LogSink&) {
+    return about_file(config, arguments);
+  };
+  relay.commands = {
+      {"send", "--to ADDRESS [--priority N] FILE [--wait] [--progress]", "hand a file to the relay",
+       [&config](const ServiceArguments& arguments, LogSink& log) {
+         return send(config, arguments, log);
+       }},
+      {"queue", "[--all] [--state STATE] [--station ADDRESS]", "the files that are not over",
+       [&config](const ServiceArguments& arguments, LogSink&) {
+         return queue(config, arguments, false);
+       }},
+      {"list", "", "the same as queue --all",
+       [&config](const ServiceArguments& arguments, LogSink&) {
+         return queue(config, arguments, true);
+       }},
+      {"show", "ID", "one file, and what it waits for", one},
+      {"hold", "ID", "keep it until it is released", one},
+      {"release", "ID", "let a held file go on", one},
+      {"retry", "ID", "try again at once, for as long as it had at first", one},
+      {"cancel", "ID", "give it up", one},
+  };
+  relay.verbs = {file_relay::kStatusVerb};
+  relay.options.add_options()("to", options::value<std::string>()->value_name("ADDRESS"),
+                              "with send: the station, such as 1.2.3.4")(
+      "priority", options::value<unsigned>()->value_name("N"),
+      "with send: 0 to 15, larger goes first; the default is that of the configuration")(
+      "all", "with queue: also what is over")(
+      "state", options::value<std::string>()->value_name("STATE"), "with queue: only these")(
+      "station", options::value<std::string>()->value_name("ADDRESS"),
+      "with queue: only for this station")("wait", "until the file is delivered or given up")(
+      "progress", "with --wait: show how far it is");
+  return relay;
 }
 
 int run(int argc, char** argv) {
-  const auto known = known_options();
-  options::positional_options_description positions;
-  positions.add("command", 1).add("file", 1);
-  options::variables_map given;
-  options::store(
-      options::command_line_parser(argc, argv).options(known).positional(positions).run(), given);
-  if (given.count("help")) {
-    std::cout << kSynopsis << "\n" << known;
-    return posix::kExitOk;
-  }
-  if (given.count("version")) {
-    std::cout << version_line("s5066-relay");
-    return posix::kExitOk;
-  }
-  if (!given.count("command") || !given.count("config")) {
-    std::cerr << kSynopsis;
-    return posix::kExitUsage;
-  }
-  const auto loaded = config::load_relay(given["config"].as<std::string>());
-  for (const auto& problem : loaded.problems) std::cerr << to_string(problem) << "\n";
-  if (!loaded.value) return posix::kExitUsage;
-
-  posix::LogWriter writer(loaded.value->log_level);
-  posix::LogLimiter log(writer, LogLevel::warning);  // what is said of each message stays whole
-  const std::string command = given["command"].as<std::string>();
-  if (command == "run") return serve(*loaded.value, log);
-  if (command == "send") return send(*loaded.value, given, log);
-  if (command == "queue") return queue(*loaded.value, given);
-  if (command == "list") return file_relay::show_queue(*loaded.value, {.over = true});
-  if (command == "check") return posix::kExitOk;
-  if (const auto status = about_file(*loaded.value, command, given)) return *status;
-  std::cerr << kSynopsis;
-  return posix::kExitUsage;
+  Config config;
+  return gateways::service_main(program(config), argc, argv);
 }
 
 }  // namespace

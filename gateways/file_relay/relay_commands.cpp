@@ -17,7 +17,7 @@
 #include <thread>
 #include <utility>
 
-#include "gateways/common/control_socket.h"
+#include "config/proto/control.pb.h"
 #include "gateways/common/spool_lock.h"
 #include "gateways/common/sqlite_store.h"
 #include "gateways/file_relay/relay_setup.h"
@@ -79,9 +79,24 @@ int complain(LogSink& log, const std::string& what, const Error& error) {
   return 1;
 }
 
-int fail(const Error& error) {
-  std::cerr << "s5066-relay: " << escaped(error.detail) << "\n";
-  return 1;
+int fail(const Error& error, control::Form form) {
+  return control::print_failure("s5066-relay", error, form);
+}
+
+/// Asks the relay how far a file is; nothing if the file is not on its way.
+Result<std::optional<proto::Transfer>> ask_transfer(const RelayConfig& config, SpoolId id) {
+  const auto status =
+      control::ask<proto::RelayStatus>(control_socket_path(config), "status", kControlTimeout);
+  if (!status) return status.error();
+  for (const proto::Transfer& transfer : status->transfers()) {
+    if (transfer.id() == static_cast<double>(id.value)) return std::optional(transfer);
+  }
+  return std::optional<proto::Transfer>();
+}
+
+/// Returns a count of octets, which a relay cannot have sent as less than 0.
+std::uint64_t octets_of(double value) {
+  return value > 0 ? static_cast<std::uint64_t>(value) : 0;
 }
 
 std::string utc_text(UtcSeconds at) {
@@ -94,19 +109,20 @@ std::string utc_text(UtcSeconds at) {
 
 /// Returns what a file waits for; empty for one that is over.
 std::string waits_for(const RelayConfig& config, const SpoolItem& item) {
-  if (item.state == SpoolState::held) return "waits for the operator, who holds it";
-  if (item.state == SpoolState::corrupt) return "waits for the operator: it cannot be read";
+  if (item.state == SpoolState::held) return "the operator, who holds it";
+  if (item.state == SpoolState::corrupt) return "the operator: it cannot be read";
   if (is_final(item.state)) return {};
-  const auto status = posix::ask_control(control_socket_path(config), "status", kControlTimeout);
-  if (!status) return "waits for the relay, which does not run";
-  if (const auto octets = status_value(*status, item.id.value, "octets"); octets >= 0) {
-    return "is on its way: " + std::to_string(status_value(*status, item.id.value, "confirmed")) +
-           " of " + std::to_string(octets) + " octets acknowledged";
+  const auto transfer = ask_transfer(config, item.id);
+  if (!transfer) return "the relay, which does not run";
+  if (*transfer) {
+    return "acknowledgements: it is on its way, " +
+           std::to_string(octets_of((*transfer)->octets_confirmed())) + " of " +
+           std::to_string(octets_of((*transfer)->octets())) + " octets acknowledged";
   }
   if (item.next_try > posix::to_utc_seconds(posix::utc_now())) {
-    return "waits for the next try at " + utc_text(item.next_try);
+    return "the next try at " + utc_text(item.next_try);
   }
-  return "waits for its turn";
+  return "its turn";
 }
 
 /// Changes a file while no relay runs, and keeps one from starting meanwhile.
@@ -146,11 +162,30 @@ class ProgressLine {
 
 std::string ask_link(const RelayConfig& config, Address peer) {
   if (config.node_control_socket.empty()) return "";
-  const auto status = posix::ask_control(config.node_control_socket, "status", kControlTimeout);
-  return status ? gateways::link_state(*status, to_string(peer)) : "node does not answer";
+  const auto status =
+      control::ask<proto::Status>(config.node_control_socket, "status", kControlTimeout);
+  if (!status) return "node does not answer";
+  for (const proto::LinkStatus& link : status->links()) {
+    if (link.peer() == to_string(peer)) return link.state();
+  }
+  return "";
 }
 
-int report(const SpoolItem& item) {
+void print_sent(const SpoolItem& item) {
+  proto::FileSent sent;
+  sent.set_version(control::kInterfaceVersion);
+  sent.set_id(static_cast<double>(item.id.value));
+  sent.set_state(std::string(to_string(item.state)));
+  sent.set_attempts(item.attempts);
+  sent.set_reason(item.reason);
+  control::print(sent, control::Form::json);
+}
+
+int report(const SpoolItem& item, control::Form form) {
+  if (form == control::Form::json) {
+    print_sent(item);
+    return item.state == SpoolState::delivered ? 0 : 1;
+  }
   if (item.state == SpoolState::delivered) {
     std::cout << "delivered item=" << item.id.value << " attempts=" << item.attempts << std::endl;
     return 0;
@@ -160,9 +195,25 @@ int report(const SpoolItem& item) {
   return 1;
 }
 
+/// Returns a line about a file that is not over. `first` is the first sample of its transfer.
+std::string progress_of(const SpoolItem& item, const RelayConfig& config, Address destination,
+                        std::optional<ProgressSample>& first) {
+  const auto transfer = ask_transfer(config, item.id);
+  if (!transfer) return "the relay does not run; the file waits in the spool";
+  const std::string link = ask_link(config, destination);
+  if (!*transfer) {
+    first.reset();
+    const std::string reason = item.reason.empty() ? "" : ": " + escaped(item.reason);
+    return std::string(to_string(item.state)) + reason + (link.empty() ? "" : "; link " + link);
+  }
+  const ProgressSample now{seconds_now(), octets_of((*transfer)->octets_confirmed())};
+  if (!first) first = now;
+  return progress_text(link, octets_of((*transfer)->octets()), *first, now);
+}
+
 int wait_for(SqliteStore& store, gateways::SpoolId id, const RelayConfig& config,
              const SendOptions& options, LogSink& log) {
-  ProgressLine line(options.progress);
+  ProgressLine line(options.progress && options.form == control::Form::text);
   std::optional<ProgressSample> first;
   while (true) {
     const auto item = store.find(id);
@@ -172,27 +223,9 @@ int wait_for(SqliteStore& store, gateways::SpoolId id, const RelayConfig& config
     }
     if (is_final((*item)->state) && (*item)->state != SpoolState::held) {
       if ((*item)->state == SpoolState::delivered) line.show("delivered");
-      return report(**item);
+      return report(**item, options.form);
     }
-    if (options.progress) {
-      const auto status =
-          posix::ask_control(control_socket_path(config), "status", kControlTimeout);
-      const std::string link = ask_link(config, options.destination);
-      const std::int64_t octets = status ? status_value(*status, id.value, "octets") : -1;
-      if (!status) {
-        line.show("the relay does not run; the file waits in the spool");
-      } else if (octets < 0) {
-        first.reset();
-        const std::string reason = (*item)->reason.empty() ? "" : ": " + escaped((*item)->reason);
-        line.show(std::string(to_string((*item)->state)) + reason +
-                  (link.empty() ? "" : "; link " + link));
-      } else {
-        const ProgressSample now{seconds_now(), static_cast<std::uint64_t>(
-                                                    status_value(*status, id.value, "confirmed"))};
-        if (!first) first = now;
-        line.show(progress_text(link, static_cast<std::uint64_t>(octets), *first, now));
-      }
-    }
+    if (options.progress) line.show(progress_of(**item, config, options.destination, first));
     std::this_thread::sleep_for(kLookEvery);
   }
 }
@@ -210,80 +243,94 @@ int send_file(const RelayConfig& config, const SendOptions& options, LogSink& lo
                                   .now = posix::to_utc_seconds(posix::utc_now()),
                                   .priority = options.priority});
   if (!id) return complain(log, options.file, id.error());
-  std::cout << "accepted item=" << id->value << std::endl;
+  const bool text = options.form == control::Form::text;
+  if (text) std::cout << "accepted item=" << id->value << std::endl;
 
-  const auto woken = posix::ask_control(control_socket_path(config), "wake", kControlTimeout);
+  const auto woken =
+      control::ask<proto::Done>(control_socket_path(config), "wake", kControlTimeout);
   if (!woken) std::cerr << "s5066-relay: the relay does not run; the file waits in the spool\n";
-  if (!options.wait) return 0;
-  return wait_for(*store, *id, config, options, log);
+  if (options.wait) return wait_for(*store, *id, config, options, log);
+  if (text) return 0;
+  SpoolItem accepted;
+  accepted.id = *id;
+  print_sent(accepted);
+  return 0;
 }
 
-int show_queue(const RelayConfig& config, const gateways::ListFilter& filter) {
+int show_queue(const RelayConfig& config, const gateways::ListFilter& filter, control::Form form) {
   auto store = open_spool(config);
   const auto items = store ? store->list(filter, kRowsListed + 1) : store.error();
-  if (!items) return fail(items.error());
+  if (!items) return fail(items.error(), form);
+  proto::FileQueue queue;
+  queue.set_version(control::kInterfaceVersion);
   if (items->empty()) {
     const bool filtered = filter.state || filter.destination;
-    std::cout << (filtered      ? "no file fits\n"
-                  : filter.over ? "the spool is empty\n"
-                                : "nothing waits; `queue --all` lists what is over\n");
+    queue.set_note(filtered      ? "no file fits"
+                   : filter.over ? "the spool is empty"
+                                 : "nothing waits; `queue --all` lists what is over");
   }
-  std::uint32_t rows = 0;
   for (const SpoolItem& item : *items) {
-    if (++rows > kRowsListed) {
-      std::cout << "there are more than " << kRowsListed << "; ask by state or station\n";
+    if (queue.files_size() == static_cast<int>(kRowsListed)) {
+      queue.set_more(true);
+      queue.set_note("there are more than " + std::to_string(kRowsListed) +
+                     "; ask by state or station");
       break;
     }
-    std::cout << item.id.value << "\t" << to_string(item.state) << "\t"
-              << to_string(item.destination) << "\t" << item.size << "\t" << item.attempts << "\t"
-              << escaped(item.name) << (item.reason.empty() ? "" : "\t" + escaped(item.reason))
-              << "\n";
+    proto::QueuedFile& file = *queue.add_files();
+    file.set_id(static_cast<double>(item.id.value));
+    file.set_state(std::string(to_string(item.state)));
+    file.set_destination(to_string(item.destination));
+    file.set_octets(static_cast<double>(item.size));
+    file.set_attempts(item.attempts);
+    file.set_name(item.name);
+    file.set_last(item.reason);
   }
+  control::print(queue, form);
   return 0;
 }
 
-int show_file(const RelayConfig& config, SpoolId id) {
+int show_file(const RelayConfig& config, SpoolId id, control::Form form) {
   auto store = open_spool(config);
   const auto found = store ? store->find(id) : store.error();
-  if (!found) return fail(found.error());
-  if (!*found) return fail({ErrorCode::not_found, "no such file in the spool"});
+  if (!found) return fail(found.error(), form);
+  if (!*found) return fail({ErrorCode::not_found, "no such file in the spool"}, form);
   const SpoolItem& item = **found;
-  std::cout << "file " << item.id.value << "\nstate " << to_string(item.state) << "\nto "
-            << to_string(item.destination) << "\npriority "
-            << unsigned{item.priority.value_or(config.priority)} << "\noctets " << item.size
-            << "\nattempts " << item.attempts << "\nname " << escaped(item.name) << "\n";
-  if (item.attempts > 0) {
-    std::cout << "transfer " << transfer_id(item.updu_id, item.name, item.sha256) << "\n";
-  }
-  if (!item.reason.empty()) std::cout << "last " << escaped(item.reason) << "\n";
-  if (!is_final(item.state)) {
-    std::cout << "expires " << utc_text({item.created.value + config.lifetime_s}) << "\n";
-  }
-  if (const std::string waits = waits_for(config, item); !waits.empty()) std::cout << waits << "\n";
+  proto::FileDetails file;
+  file.set_version(control::kInterfaceVersion);
+  file.set_id(static_cast<double>(item.id.value));
+  file.set_state(std::string(to_string(item.state)));
+  file.set_destination(to_string(item.destination));
+  file.set_priority(item.priority.value_or(config.priority));
+  file.set_octets(static_cast<double>(item.size));
+  file.set_attempts(item.attempts);
+  file.set_name(item.name);
+  if (item.attempts > 0) file.set_transfer(transfer_id(item.updu_id, item.name, item.sha256));
+  file.set_last(item.reason);
+  if (!is_final(item.state)) file.set_expires(utc_text({item.created.value + config.lifetime_s}));
+  file.set_waits_for(waits_for(config, item));
+  control::print(file, form);
   return 0;
 }
 
-int change_file(const RelayConfig& config, gateways::SpoolChange change, SpoolId id) {
+int change_file(const RelayConfig& config, gateways::SpoolChange change, SpoolId id,
+                control::Form form) {
   const std::string request = std::string(to_string(change)) + " " + std::to_string(id.value);
   // First, because the socket is the owner's alone.
   if (auto acts = gateways::act_as_spool_owner(config.spool_directory); !acts) {
-    return fail(acts.error());
+    return fail(acts.error(), form);
   }
-  const auto answer = posix::ask_control(control_socket_path(config), request, kChangeTimeout);
-  if (!answer && answer.error().code == ErrorCode::link_down) {
+  auto done = control::ask<proto::Done>(control_socket_path(config), request, kChangeTimeout);
+  if (!done && done.error().code == ErrorCode::link_down) {
     const auto changed = change_spool(config, change, id);
-    if (!changed) return fail(changed.error());
-    std::cout << "ok\n";
-    return 0;
+    if (!changed) return fail(changed.error(), form);
+    proto::Done alone;
+    alone.set_done(true);
+    alone.set_version(control::kInterfaceVersion);
+    done = alone;
   }
-  if (!answer) return fail(answer.error());
-  constexpr std::string_view kError = "error: ";
-  if (answer->rfind(kError, 0) != 0) {
-    std::cout << *answer;
-    return 0;
-  }
-  std::cerr << "s5066-relay: " << answer->substr(kError.size());
-  return 1;
+  if (!done) return fail(done.error(), form);
+  control::print(*done, form);
+  return 0;
 }
 
 std::string progress_text(const std::string& link, std::uint64_t octets, ProgressSample first,
@@ -300,20 +347,6 @@ std::string progress_text(const std::string& link, std::uint64_t octets, Progres
   text << ", " << static_cast<std::int64_t>(octets_per_s * 8) << " bit/s, "
        << static_cast<std::int64_t>(left / octets_per_s + 0.5) << " s left";
   return text.str();
-}
-
-std::int64_t status_value(const std::string& status, std::int64_t item, const std::string& key) {
-  std::istringstream lines(status);
-  const std::string begin = "transfer item=" + std::to_string(item) + " ";
-  for (std::string line; std::getline(lines, line);) {
-    if (line.rfind(begin, 0) != 0) continue;
-    const std::size_t at = line.find(" " + key + "=");
-    if (at == std::string::npos) return -1;
-    std::int64_t value = -1;
-    std::istringstream(line.substr(at + key.size() + 2)) >> value;
-    return value;
-  }
-  return -1;
 }
 
 }  // namespace s5066::file_relay

@@ -12,6 +12,7 @@
 #include "gateways/file_relay/relay_types.h"
 #include "s5066d/base/ids.h"
 #include "s5066d/base/log.h"
+#include "s5066d/control/ask.h"
 
 namespace s5066::file_relay {
 
@@ -21,6 +22,7 @@ struct SendOptions {
   std::optional<std::uint8_t> priority = std::nullopt;  // 0..15; none: as configured
   bool wait = false;                                    // until delivered, or given up
   bool progress = false;                                // a line about how far it is
+  control::Form form = control::Form::text;
 };
 
 /// All return the exit status: 0 done, 1 not. Problems go to standard error, those of send_file()
@@ -28,10 +30,12 @@ struct SendOptions {
 /// read, so that everything that they leave in the spool is the service's own.
 int send_file(const RelayConfig& config, const SendOptions& options, LogSink& log);
 /// Shows at most kRowsListed rows, the youngest first.
-int show_queue(const RelayConfig& config, const gateways::ListFilter& filter);
-int show_file(const RelayConfig& config, SpoolId id);
+int show_queue(const RelayConfig& config, const gateways::ListFilter& filter,
+               control::Form form = control::Form::text);
+int show_file(const RelayConfig& config, SpoolId id, control::Form form = control::Form::text);
 /// Asks the relay if it runs; otherwise the spool is changed here.
-int change_file(const RelayConfig& config, gateways::SpoolChange change, SpoolId id);
+int change_file(const RelayConfig& config, gateways::SpoolChange change, SpoolId id,
+                control::Form form = control::Form::text);
 inline constexpr std::uint32_t kRowsListed = 1000;
 
 /// "made_wait 8,192 of 20,493 octets (40 %) 1850 bit/s 53 s left"; rates need two samples.
@@ -41,9 +45,5 @@ struct ProgressSample {
 };
 std::string progress_text(const std::string& link, std::uint64_t octets, ProgressSample first,
                           ProgressSample last);
-
-/// The value of `key` in the line of the relay's status that is about this item; -1 when there is
-/// no such line.
-std::int64_t status_value(const std::string& status, std::int64_t item, const std::string& key);
 
 }  // namespace s5066::file_relay

@@ -23,6 +23,7 @@ struct RelayConfig {
   std::string spool_directory;
   std::string inbox_directory;
   std::string control_socket;       // empty: control.sock in the spool directory
+  bool control_group_too = false;   // members of the process's group may connect
   std::string node_control_socket;  // of s5066d: state of the link, and clock; empty: neither
 
   AckMode acknowledgement = AckMode::frap_v2;

@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <chrono>
-#include <csignal>
 #include <random>
 #include <utility>
 
+#include "config/proto/control.pb.h"
 #include "gateways/common/spool_lock.h"
 #include "gateways/file_relay/relay_setup.h"
-#include "s5066d/posix/ending_signals.h"
+#include "s5066d/control/json.h"
 #include "s5066d/posix/socket.h"
 
 namespace s5066::file_relay {
@@ -57,22 +57,24 @@ LogLevel level_of(RelayEvent::Kind kind) {
 
 RelayService::RelayService(const RelayConfig& config, LogSink& log)
     : config_(config),
-      log_(log),
+      host_("s5066-relay", log),
+      log_(host_.log()),
       core_(core_config(config)),
       steps_("RelayService::drain ends", kStepsMax) {}
 
 RelayService::~RelayService() = default;
 
+const control::VerbInfo kStatusVerb = {
+    "status", "", "the binding to the server, files on their way, and stations that do not answer",
+    control::answered_by<proto::RelayStatus>};
+
 // --- Start and stop ------------------------------------------------------------------------------
 
 Result<void> RelayService::run() {
   if (auto started = start(); !started) return started;
-  watch_.emplace(log_);
-  watch_->ready();
-  watch_->turn_with(watch_timer_);
-  io_.run();
+  host_.ready();
+  host_.run();
   client_.reset();
-  control_.reset();
   store_.reset();  // finishes what it has accepted
   LogLine(log_, LogLevel::info, "relay_stopped");
   return {};
@@ -96,21 +98,19 @@ Result<void> RelayService::start() {
   store_ = std::make_unique<gateways::StoreThread<gateways::SqliteStore>>(
       std::move(store).value(), kStoreRequestsMax,
       [this](std::vector<gateways::StoreResult> results) {
-        asio::post(io_, [this, results = std::move(results)] {
+        asio::post(host_.io(), [this, results = std::move(results)] {
           for (const gateways::StoreResult& result : results) on_store_result(result);
         });
       });
-  control_ = std::make_unique<gateways::ControlSocket>(
-      io_, control_socket_path(config_),
-      [this](std::string_view request) { return answer(request); });
-  if (auto opened = control_->open(); !opened) return opened;
-  client_ = std::make_unique<sis::Client>(io_, client_config(config_),
+  add_verbs();
+  if (auto opened = host_.open_control(control_socket(config_), [this] { return counters(); });
+      !opened) {
+    return opened;
+  }
+  client_ = std::make_unique<sis::Client>(host_.io(), client_config(config_),
                                           std::uint64_t{random()} << 32 | random(),
                                           [this](const sis::Event& event) { on_sis(event); });
-  for (const int number : posix::ending_signals()) signals_.add(number);
-  signals_.async_wait([this](boost::system::error_code error, int) {
-    if (!error) stop();
-  });
+  host_.on_end([this] { stop(); });
 
   set_clock();
   LogLine(log_, LogLevel::info, "relay_started")
@@ -123,7 +123,7 @@ Result<void> RelayService::start() {
   client_->start();
   if (!config_.node_control_socket.empty()) {
     asker_ = std::make_unique<gateways::NodeTimeAsker>(
-        io_, config_.node_control_socket,
+        host_.io(), config_.node_control_socket,
         [this](std::optional<gateways::NodeTime> node) { on_node_time(node); });
     asker_->ask();
   }
@@ -134,12 +134,10 @@ Result<void> RelayService::start() {
 // The client unbinds and closes; then nothing is left for the io_context to do.
 void RelayService::stop() {
   LogLine(log_, LogLevel::info, "relay_stopping");
-  if (watch_) watch_->stopping();
-  watch_timer_.cancel();
-  signals_.cancel();
+  stopping_ = true;
+  host_.stopping();
   timer_.cancel();
   asker_.reset();
-  control_.reset();
   client_->stop();
 }
 
@@ -173,7 +171,7 @@ void RelayService::arm_timer() {
   const auto next = core_.next_deadline();
   const auto at = next ? time_.machine_time_of(*next) : std::nullopt;
   timer_.cancel();
-  if (!at || control_ == nullptr) return;
+  if (!at || stopping_) return;
   timer_.expires_at(started_ + *at);
   timer_.async_wait([this](boost::system::error_code error) {
     if (error) return;
@@ -236,64 +234,79 @@ void RelayService::on_store_result(const gateways::StoreResult& result) {
   drain();
 }
 
-std::string RelayService::answer(std::string_view request) {
-  if (request == "wake") {
-    set_clock();
-    core_.on_spool_changed(now());
-    drain();
-    return "ok\n";
+// --- For an operator -----------------------------------------------------------------------------
+
+void RelayService::add_verbs() {
+  using Answer = control::VerbTable::Answer;
+  control::VerbTable& verbs = host_.verbs();
+  verbs.add(kStatusVerb, [this](const control::Words& words) -> Answer {
+    if (!words.empty()) return std::nullopt;
+    return Result<std::string>(status());
+  });
+  verbs.add({"wake", "", "look into the spool now", control::answered_by<proto::Done>},
+            [this](const control::Words& words) -> Answer {
+              if (!words.empty()) return std::nullopt;
+              set_clock();
+              core_.on_spool_changed(now());
+              drain();
+              return Result<std::string>(control::done_json());
+            });
+  for (int i = 0; i < static_cast<int>(gateways::SpoolChange::count); ++i) {
+    const auto asked = static_cast<gateways::SpoolChange>(i);
+    verbs.add({to_string(asked), "ID", "change the file with this number",
+               control::answered_by<proto::Done>},
+              [this, asked](const control::Words& words) -> Answer {
+                const auto id = gateways::parse_spool_id(words.size() == 1 ? words[0] : "");
+                if (!id) return std::nullopt;
+                return change(asked, *id);
+              });
   }
-  if (request == "status") return status();
-  if (request == "counters") return to_text(counters());
-  const std::size_t space = std::min(request.find(' '), request.size());
-  const auto asked = gateways::parse_spool_change(request.substr(0, space));
-  const auto id = gateways::parse_spool_id(request.substr(std::min(space + 1, request.size())));
-  if (asked && id) return change(*asked, *id);
-  return "error: known requests are status, counters, wake, and hold, release, retry and cancel "
-         "with the "
-         "number of a file\n";
 }
 
-// The spool has the change before "ok" is said.
-std::string RelayService::change(gateways::SpoolChange change, SpoolId id) {
+// The spool has the change before the answer says that it is done.
+Result<std::string> RelayService::change(gateways::SpoolChange change, SpoolId id) {
   using gateways::SpoolChange;
   const auto in_hand = core_.sender().in_hand(id);
   if (in_hand == SenderCore::InHand::busy) {
-    return "error: the relay is just working on the file, ask again\n";
+    return Error{ErrorCode::refused, "the relay is just working on the file, ask again"};
   }
   const bool sending = in_hand == SenderCore::InHand::sending;
-  if (sending && change == SpoolChange::retry) return "error: the file is on its way\n";
+  if (sending && change == SpoolChange::retry) {
+    return Error{ErrorCode::refused, "the file is on its way"};
+  }
   set_clock();
   const bool reserve = operator_store_->has_reserve();
   const auto item = operator_store_->change(change, id, utc_now());
   if (reserve && !operator_store_->has_reserve()) {
     LogLine(log_, LogLevel::error, "spool_disk_full").kv("by", to_string(change));
   }
-  if (!item) return "error: " + item.error().detail + "\n";
+  if (!item) return item.error();
   LogLine(log_, LogLevel::info, "file_changed").kv("by", to_string(change)).kv("item", id.value);
   core_.on_changed(now(), *item, change == SpoolChange::retry);
   drain();
-  return sending ? "ok, but the other station may have it already\n" : "ok\n";
+  return control::done_json(sending ? "the other station may have it already" : "");
 }
 
 std::string RelayService::status() {
-  std::string text = std::string("relay bound=") + (core_.bound() ? "yes" : "no") + "\n";
-  for (const TransferStatus& transfer : core_.transfers()) {
-    text += "transfer item=" + std::to_string(transfer.item.value) +
-            " attempt=" + std::to_string(transfer.attempt) +
-            " octets=" + std::to_string(transfer.octets) +
-            " confirmed=" + std::to_string(transfer.octets_confirmed) + "\n";
+  proto::RelayStatus status;
+  *status.mutable_program() = host_.program();
+  status.set_bound(core_.bound());
+  for (const TransferStatus& from : core_.transfers()) {
+    proto::Transfer& transfer = *status.add_transfers();
+    transfer.set_id(static_cast<double>(from.item.value));
+    transfer.set_attempt(from.attempt);
+    transfer.set_octets(static_cast<double>(from.octets));
+    transfer.set_octets_confirmed(static_cast<double>(from.octets_confirmed));
   }
-  const auto whole_s = [](Duration d) {
-    return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(d).count());
-  };
-  for (const SilentStation& station : core_.sender().silent_stations(now())) {
-    text += "silent station=" + to_string(station.address) +
-            " for_s=" + whole_s(station.silent_for) +
-            " tried_again_in_s=" + whole_s(station.tried_again_in) +
-            " files=" + std::to_string(station.files) + " reason=" + station.reason + "\n";
+  for (const SilentStation& from : core_.sender().silent_stations(now())) {
+    proto::SilentStation& station = *status.add_silent_stations();
+    station.set_station(to_string(from.address));
+    station.set_silent_for_s(to_seconds(from.silent_for));
+    station.set_tried_again_in_s(to_seconds(from.tried_again_in));
+    station.set_files(static_cast<double>(from.files));
+    station.set_reason(from.reason);
   }
-  return text;
+  return control::answer_json(std::move(status));
 }
 
 CounterRows RelayService::counters() const {

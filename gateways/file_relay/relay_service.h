@@ -4,7 +4,6 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <deque>
 #include <map>
@@ -13,9 +12,9 @@
 #include <string>
 #include <string_view>
 
-#include "gateways/common/control_socket.h"
 #include "gateways/common/node_time.h"
 #include "gateways/common/node_time_asker.h"
+#include "gateways/common/service_host.h"
 #include "gateways/common/sqlite_store.h"
 #include "gateways/common/store_thread.h"
 #include "gateways/file_relay/relay_config.h"
@@ -25,10 +24,11 @@
 #include "s5066d/base/result.h"
 #include "s5066d/base/step_limit.h"
 #include "s5066d/posix/fd.h"
-#include "s5066d/posix/main_loop_watch.h"
 #include "sis/client.h"
 
 namespace s5066::file_relay {
+
+extern const control::VerbInfo kStatusVerb;
 
 class RelayService {
  public:
@@ -39,7 +39,7 @@ class RelayService {
   Result<void> run();
   /// For tests: the first part of run(); the rest is to run io().
   Result<void> start();
-  boost::asio::io_context& io() { return io_; }
+  boost::asio::io_context& io() { return host_.io(); }
   /// Returns the counters of all parts of the process, after start().
   CounterRows counters() const;
 
@@ -59,18 +59,15 @@ class RelayService {
   void carry_out(gateways::SisUnidata updu);
   void arm_timer();
   void offer_store_requests();
-  std::string answer(std::string_view request);
+  void add_verbs();
   std::string status();
-  std::string change(gateways::SpoolChange change, SpoolId id);
+  Result<std::string> change(gateways::SpoolChange change, SpoolId id);
   std::optional<gateways::SisRequestId> take_request(sis::RequestId id);
 
   RelayConfig config_;
+  gateways::ServiceHost host_;
   LogSink& log_;
-  boost::asio::io_context io_;
-  boost::asio::signal_set signals_{io_};
-  boost::asio::steady_timer timer_{io_};
-  boost::asio::steady_timer watch_timer_{io_};
-  std::optional<posix::MainLoopWatch> watch_;  // while it serves
+  boost::asio::steady_timer timer_{host_.io()};
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   gateways::NodeTimeFollower time_{Duration::zero()};
   std::optional<gateways::SqliteStore> operator_store_;  // of this thread, for operators' requests
@@ -79,10 +76,10 @@ class RelayService {
   RelayCore core_;
   StepLimit steps_;
   bool draining_ = false;
+  bool stopping_ = false;
   std::deque<gateways::SisEvent> refused_;             // requests the client did not take
   std::deque<gateways::StoreRequest> store_requests_;  // for which the store had no room yet
   std::map<sis::RequestId, gateways::SisRequestId> requests_;
-  std::unique_ptr<gateways::ControlSocket> control_;
   std::unique_ptr<sis::Client> client_;
   std::unique_ptr<gateways::StoreThread<gateways::SqliteStore>> store_;
 };

@@ -67,4 +67,8 @@ std::string control_socket_path(const RelayConfig& config) {
                                        : config.control_socket;
 }
 
+control::SocketConfig control_socket(const RelayConfig& config) {
+  return {.path = control_socket_path(config), .group_too = config.control_group_too};
+}
+
 }  // namespace s5066::file_relay

@@ -8,6 +8,7 @@
 #include "gateways/common/sqlite_store.h"
 #include "gateways/file_relay/relay_config.h"
 #include "gateways/file_relay/relay_core.h"
+#include "s5066d/control/socket_config.h"
 #include "sis/client.h"
 
 namespace s5066::file_relay {
@@ -19,5 +20,6 @@ gateways::SqliteStore::Config operator_store_config(const RelayConfig& config,
 gateways::SqliteStore::Config store_config(const RelayConfig& config, std::uint8_t first_updu_id);
 sis::Client::Config client_config(const RelayConfig& config);
 std::string control_socket_path(const RelayConfig& config);
+control::SocketConfig control_socket(const RelayConfig& config);
 
 }  // namespace s5066::file_relay

@@ -11,13 +11,4 @@ std::string full_name(const CounterRow& row) {
   return row.labels.empty() ? name : name + "}";
 }
 
-std::string to_text(const CounterRows& rows) {
-  std::string text;
-  for (const CounterRow& row : rows) {
-    text += full_name(row) + "=" + std::to_string(row.value) + "\t";
-    text.append(row.unit).append("\t").append(row.help).append("\n");
-  }
-  return text;
-}
-
 }  // namespace s5066

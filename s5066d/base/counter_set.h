@@ -97,8 +97,6 @@ using CounterRows = std::vector<CounterRow>;
 
 /// Returns the name with its labels, such as carrier_pdus_sent{carrier=udp}.
 std::string full_name(const CounterRow& row);
-/// Returns a line for each row: NAME=VALUE, unit and help, with tabs between them.
-std::string to_text(const CounterRows& rows);
 
 template <typename Enum>
 class CounterSet {

@@ -78,6 +78,16 @@ std::string escaped(std::string_view value) {
   return text;
 }
 
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    char32_t character = 0;
+    const std::size_t octets = read_character(text, character);
+    if (octets == 0) return false;
+    text.remove_prefix(octets);
+  }
+  return true;
+}
+
 LogLine::LogLine(LogSink& sink, LogLevel level, std::string_view event)
     : sink_(sink), level_(level), text_(event) {}
 

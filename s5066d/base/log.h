@@ -18,6 +18,9 @@ std::string_view to_string(LogLevel level);
 /// invisible character, or one that turns the direction of text.
 std::string escaped(std::string_view value);
 
+/// True if the text is UTF-8 as a whole.
+bool is_utf8(std::string_view text);
+
 class LogSink {
  public:
   virtual void write(LogLevel level, std::string_view line) = 0;

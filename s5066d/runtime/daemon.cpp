@@ -81,7 +81,8 @@ Daemon::Daemon(const config::NodeSetup& setup, std::uint64_t seed, LogSink& log,
                Reloading reloading)
     : setup_(setup),
       reloading_(std::move(reloading)),
-      log_(log),
+      events_(log),
+      log_(events_),
       signals_(io_),
       utc_timer_(io_),
       watch_timer_(io_),
@@ -222,6 +223,7 @@ Result<std::string> Daemon::perform(const config::StatusAsked&) {
   return config::to_json(config::DaemonStatus{.node = node_.status(),
                                               .modem = modem_->state(),
                                               .now = modem_->now(),
+                                              .running = posix::monotonic_now() - started_,
                                               .lockstep = modem_->lockstep(),
                                               .sis_port = listener_.port()});
 }
@@ -236,7 +238,7 @@ CounterRows Daemon::counters() const {
 }
 
 Result<std::string> Daemon::perform(const config::CountersAsked&) {
-  return config::to_json(counters());
+  return control::counters_json(counters());
 }
 
 /// Runs a change of the node and logs the request and its result.
@@ -332,6 +334,14 @@ Result<std::string> Daemon::perform(const config::ReloadAsked&) {
       .kv("changed", names(changes.at_once))
       .kv("after_restart", names(changes.after_restart));
   return config::to_json(changes, setup_.sis.tls.has_value());
+}
+
+Result<std::string> Daemon::perform(const config::EventsAsked& asked) {
+  return control::events_json(events_, asked.filter);
+}
+
+Result<std::string> Daemon::perform(const config::HelpAsked&) {
+  return control::help_json(config::control_verbs());
 }
 
 }  // namespace s5066::runtime

@@ -19,11 +19,12 @@
 #include "s5066d/base/counter_set.h"
 #include "s5066d/base/log.h"
 #include "s5066d/base/rng.h"
+#include "s5066d/control/control_socket.h"
+#include "s5066d/control/event_ring.h"
 #include "s5066d/node/node.h"
 #include "s5066d/posix/log_limiter.h"
 #include "s5066d/posix/main_loop_watch.h"
 #include "s5066d/runtime/asio_driver.h"
-#include "s5066d/runtime/control_endpoint.h"
 #include "s5066d/runtime/modem_bridge.h"
 #include "s5066d/runtime/sis_listener.h"
 #include "s5066d/runtime/trace_writer.h"
@@ -69,9 +70,12 @@ class Daemon {
   Result<std::string> perform(const config::QueueAsked& asked);
   Result<std::string> perform(const config::PurgeAsked& asked);
   Result<std::string> perform(const config::ReloadAsked& asked);
+  Result<std::string> perform(const config::EventsAsked& asked);
+  Result<std::string> perform(const config::HelpAsked& asked);
 
   config::NodeSetup setup_;
   Reloading reloading_;
+  control::EventRing events_;
   posix::LogLimiter log_;
   boost::asio::io_context io_;
   boost::asio::signal_set signals_;
@@ -84,7 +88,8 @@ class Daemon {
   AsioDriver driver_;
   SisListener listener_;
   std::unique_ptr<ModemBridge> modem_;
-  std::optional<ControlEndpoint> control_;
+  std::optional<control::ControlSocket> control_;
+  Duration started_ = posix::monotonic_now();
   Result<void> outcome_;
   bool stopping_ = false;
 };

@@ -62,13 +62,6 @@ struct SisListenerConfig {
   Duration dead_peer_timeout = std::chrono::seconds(120);
 };
 
-struct ControlConfig {
-  std::string socket_path;
-  std::size_t clients_max = 8;
-  std::size_t request_octets_max = 256;
-  Duration request_timeout = std::chrono::seconds(5);
-};
-
 /// Capture of D_PDUs for tshark. A full file becomes FILE.1, that one FILE.2, and so on.
 struct CaptureConfig {
   std::string path;

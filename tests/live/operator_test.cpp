@@ -4,6 +4,13 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <map>
+#include <memory>
+
+#include "config/control_request.h"
+#include "config/proto/control.pb.h"
+#include "s5066d/control/json.h"
+#include "s5066d/control/text.h"
 #include "tests/live/hand_client.h"
 #include "tests/live/pair.h"
 
@@ -19,7 +26,9 @@ class LiveOperator : public testing::Test {
   }
   void expect_done(const std::vector<std::string>& request, const std::string& key,
                    const std::string& value) const {
-    const auto outcome = ask(request);
+    auto words = request;
+    words.push_back("--json");
+    const auto outcome = ask(words);
     EXPECT_EQ(outcome.status, 0) << outcome.output;
     EXPECT_EQ(json_value(outcome.output, key), value) << outcome.output;
   }
@@ -91,7 +100,7 @@ TEST_F(LiveOperator, lists_and_purges_what_waits_and_disconnects_its_client) {
                                     .delivery = delivery,
                                     .updu = Bytes(100)});
   }
-  ASSERT_TRUE(await([&] { return json_value(ask({"queue"}).output, "total") == "3"; }));
+  ASSERT_TRUE(await([&] { return json_value(ask({"queue", "--json"}).output, "total") == "3"; }));
   expect_done({"queue", "to=1.2.0.2"}, "waits_for", "the end of EMCON");
   expect_done({"queue", "to=1.2.0.3"}, "total", "0");
   expect_done({"purge", "client=" + id}, "updus", "3");
@@ -143,6 +152,35 @@ TEST_F(LiveOperator, a_client_at_the_local_socket_is_served_and_named) {
   EXPECT_EQ(listener.wait(), 0) << text_of(pair.folder() / "listener.log");
   EXPECT_EQ(sender.wait(), 0) << text_of(pair.folder() / "sender.log");
   EXPECT_EQ(text_of(pair.folder() / "received"), "hello");
+}
+
+// Each answer is the message that the table names, has the version, and is shown as text.
+TEST_F(LiveOperator, every_request_is_answered_by_its_message_or_by_an_error) {
+  ASSERT_NO_FATAL_FAILURE(pair.start_node("alpha"));
+  const std::map<std::string_view, std::string> arguments = {{"emcon", " on"},
+                                                             {"broadcast", " off"},
+                                                             {"sap", " 5 open"},
+                                                             {"disconnect", " 99"},
+                                                             {"break", " 1.2.0.9"},
+                                                             {"purge", " to=1.2.0.9"},
+                                                             {"mode", " 1.2.0.9 110a-600-long"}};
+  for (const control::VerbInfo& verb : config::control_verbs()) {
+    const auto words = arguments.find(verb.name);
+    const std::string request =
+        std::string(verb.name) + (words == arguments.end() ? "" : words->second);
+    const std::string json = pair.ask("alpha", request);
+    EXPECT_NE(json.find("\"version\": 1"), std::string::npos) << request << ": " << json;
+    const std::unique_ptr<google::protobuf::Message> answer(verb.answer().New());
+    const auto read = control::read_answer(json, *answer);
+    const bool may_fail = verb.name == "disconnect" || verb.name == "break" || verb.name == "mode";
+    EXPECT_TRUE(read || (may_fail && read.error().code != ErrorCode::bad_field))
+        << request << ": " << json;
+    if (read) EXPECT_NE(control::text_of(*answer), "") << request;
+  }
+  const auto events = control::read_answer<proto::Events>(
+      pair.ask("alpha", "events event=operator_asked with=emcon"));
+  ASSERT_TRUE(events);
+  EXPECT_EQ(events->events_size(), 1);
 }
 
 }  // namespace

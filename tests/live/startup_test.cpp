@@ -87,10 +87,16 @@ TEST(LiveStartup, only_the_owner_may_reach_the_control_socket) {
 TEST(LiveStartup, the_command_line_asks_a_running_daemon) {
   Pair pair;
   ASSERT_NO_FATAL_FAILURE(pair.start_node("alpha"));
-  const auto status = s5066d(pair, {"--control", "alpha.control", "--status"});
+  const auto status = s5066d(pair, {"--control", "alpha.control", "--status", "--json"});
   EXPECT_EQ(status.status, 0);
   EXPECT_EQ(json_value(status.output, "address"), "1.2.0.1");
   EXPECT_EQ(json_value(status.output, "lockstep"), "true");
+  const auto text = s5066d(pair, {"--control", "alpha.control", "status"});
+  EXPECT_EQ(text.status, 0);
+  EXPECT_NE(text.output.find("address 1.2.0.1\n"), std::string::npos) << text.output;
+  const auto events =
+      s5066d(pair, {"--control", "alpha.control", "--json", "events", "event=started"});
+  EXPECT_EQ(json_value(events.output, "event"), "started") << events.output;
   const auto counters = s5066d(pair, {"--control", "alpha.control", "--counters"});
   EXPECT_EQ(counters.status, 0);
   EXPECT_NE(counters.output.find("dpdus_bad_header_crc"), std::string::npos);
@@ -190,7 +196,7 @@ TEST(LiveStartup, a_sound_card_that_is_not_there_is_named_and_waited_for) {
            log.find("no audio input named no such card; there ") != std::string::npos;
   };
   EXPECT_TRUE(await(lost)) << pair.log("card");
-  const auto status = s5066d(pair, {"--control", "card.control", "--status"});
+  const auto status = s5066d(pair, {"--control", "card.control", "--status", "--json"});
   EXPECT_EQ(json_value(status.output, "down"), "true") << status.output;
   EXPECT_EQ(daemon.stop(), 0) << pair.log("card");
 }

@@ -77,9 +77,10 @@ Problems check_include(const SourceFile& file, const Layer& layer, const Include
     if (library == "?") return problem("a library that the table does not know");
     return problem(std::string(layer.name) + " may not use " + std::string(library));
   }
-  const bool generated = include.name.ends_with(".pb.h");
-  if (generated && layer.name == "tests") return {};
-  if (generated) return layer.name == "config" ? Problems{} : problem("only config uses Protobuf");
+  if (include.name.ends_with(".pb.h")) {
+    const bool may = listed(layer.libraries, "protobuf") || listed(layer.libraries, "*");
+    return may ? Problems{} : problem(std::string(layer.name) + " may not use Protobuf");
+  }
   if (!paths.contains(include.name)) return problem("no such file from the root");
   const Layer* to = layer_of(include.name);
   if (to == nullptr) return problem("a folder that the table does not know");

@@ -87,6 +87,9 @@ TEST(Includes, keep_each_library_in_its_place) {
   EXPECT_FALSE(allowed("s5066d/node/x.cpp", "<boost/beast.hpp>"));
   EXPECT_TRUE(allowed("config/load.cpp", "<google/protobuf/text_format.h>"));
   EXPECT_TRUE(allowed("config/load.cpp", "config/proto/node.pb.h"));
+  EXPECT_TRUE(allowed("s5066d/control/x.cpp", "config/proto/control.pb.h"));
+  EXPECT_TRUE(allowed("gateways/common/x.cpp", "config/proto/control.pb.h"));
+  EXPECT_FALSE(allowed("gateways/common/x_core.cpp", "config/proto/control.pb.h"));
   EXPECT_FALSE(allowed("s5066d/runtime/x.cpp", "config/proto/node.pb.h"));
 }
 

@@ -145,8 +145,9 @@ struct MailConfig {
 
   bool start_in_emcon = false;  // whatever the operator said last
 
-  std::string spool_directory;  // must exist
-  std::string control_socket;   // empty: control.sock in the spool directory
+  std::string spool_directory;     // must exist
+  std::string control_socket;      // empty: control.sock in the spool directory
+  bool control_group_too = false;  // members of the process's group may connect
   NodeId node;
   std::string hostname = "localhost";
   Smtp smtp;

@@ -90,33 +90,30 @@ Duration MailEmcon::begin_by_operator(bool on) {
 }
 
 // Silence begins before it is kept, and ends after.
-std::string MailEmcon::set_own(const std::string& word) {
-  if (word == "show") {
-    return std::string(own_.silent() ? "on" : "off") + " " + std::string(own_.reason()) + "\n";
-  }
-  if (word != "on" && word != "off") return "error: emcon is on, off or show\n";
-  const bool on = word == "on";
+Result<std::string> MailEmcon::set_own(bool on) {
   const Duration node_has = on ? begin_by_operator(true) : Duration{};
   const auto kept = store_->set_silence(kOurselves, on);
-  if (!kept && on) return "error: on until a restart only: " + to_string(kept.error()) + "\n";
-  if (!kept) return "error: " + to_string(kept.error()) + "\n";
+  if (!kept && on) {
+    return Error{kept.error().code, "on until a restart only: " + kept.error().detail};
+  }
+  if (!kept) return kept.error();
   if (!on) begin_by_operator(false);
   asio::post(io_, links_.drain);
-  if (own_.silent() && !on) return "ok, but the node is in EMCON or cannot send\n";
+  if (own_.silent() && !on) return std::string("the node is in EMCON or cannot send");
   if (node_has > Duration{}) {
     const auto most = std::chrono::ceil<seconds>(node_has).count();
-    return "ok, but the node may still transmit for " + std::to_string(most) + " s\n";
+    return "the node may still transmit for " + std::to_string(most) + " s";
   }
-  return "ok\n";
+  return std::string();
 }
 
-std::string MailEmcon::set_station(NodeId node, const std::string& word) {
-  if (!is_configured(links_.config, node)) return "error: no such station\n";
-  if (word != "silent" && word != "answering") return "error: a station is silent or answering\n";
-  const bool silent = word == "silent";
-  if (const auto kept = store_->set_silence(node, silent); !kept) {
-    return "error: " + to_string(kept.error()) + "\n";
+Result<void> MailEmcon::set_station(NodeId node, const std::string& word) {
+  if (!is_configured(links_.config, node)) return Error{ErrorCode::not_found, "no such station"};
+  if (word != "silent" && word != "answering") {
+    return Error{ErrorCode::bad_field, "a station is silent or answering"};
   }
+  const bool silent = word == "silent";
+  if (auto kept = store_->set_silence(node, silent); !kept) return kept;
   LogLine(links_.log, LogLevel::info, "station_changed")
       .kv("station", station_name(links_.config, node))
       .kv("to", word);
@@ -125,7 +122,7 @@ std::string MailEmcon::set_station(NodeId node, const std::string& word) {
   links_.p_mul.on_silence_of(links_.now(), node, silent);
   if (!silent) links_.mail.on_answering(links_.now(), node);
   asio::post(io_, links_.drain);
-  return "ok\n";
+  return {};
 }
 
 void MailEmcon::on_left_silence(NodeId node) {

@@ -49,9 +49,10 @@ class MailEmcon {
   /// Call when a station has acknowledged something: it is in EMCON no longer (PM-038).
   void on_left_silence(NodeId node);
 
-  // Commands of an operator; each returns the answer.
-  std::string set_own(const std::string& word);
-  std::string set_station(NodeId node, const std::string& word);
+  // Requests of an operator.
+  /// Returns a consequence for the operator to know, or an empty text.
+  Result<std::string> set_own(bool on);
+  Result<void> set_station(NodeId node, const std::string& word);
 
   bool is_silent(NodeId station) const;
   const p_mul::OwnSilence& own() const { return own_; }

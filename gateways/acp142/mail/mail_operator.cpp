@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <charconv>
-#include <map>
+#include <cstdlib>
 #include <set>
 #include <utility>
 
+#include "config/proto/control.pb.h"
 #include "gateways/acp142/mail/mail_setup.h"
 #include "s5066d/base/duration_text.h"
+#include "s5066d/control/json.h"
 #include "s5066d/posix/socket.h"
 
 namespace s5066::acp142 {
@@ -20,20 +22,47 @@ namespace {
 
 constexpr std::uint32_t kRowsListed = 1000;
 constexpr std::uint32_t kMessagesTraced = 20;
-constexpr std::size_t kTraceOctetsMax = 1u << 20;
-constexpr std::size_t kTargetsShown = 1000;
+constexpr int kMailsTraced = 200;
+constexpr int kTargetsShown = 1000;
 
 UtcSeconds utc_now() {
   return posix::to_utc_seconds(posix::utc_now());
 }
 
-/// Addresses and reasons come from outside: nothing in them may break a line.
-std::string printable(std::string_view text) {
-  std::string plain(text);
-  std::replace_if(
-      plain.begin(), plain.end(),
-      [](char c) { return static_cast<unsigned char>(c) < 32 || c == 127; }, '?');
-  return plain;
+double number(std::uint64_t value) {
+  return static_cast<double>(value);
+}
+
+double number(MailId id) {
+  return static_cast<double>(id.value);
+}
+
+/// Returns a date, or an empty text for none.
+std::string date_or_none(UtcSeconds utc) {
+  return utc.value == 0 ? std::string() : mail_date(utc);
+}
+
+template <typename Number>
+std::optional<Number> number_of(std::string_view text) {
+  Number read{};
+  const char* const end = text.data() + text.size();
+  const auto done = std::from_chars(text.data(), end, read);
+  if (done.ec != std::errc() || done.ptr != end || text.empty()) return std::nullopt;
+  return read;
+}
+
+std::optional<MailId> id_of(const control::Words& words) {
+  const auto id = words.size() == 1 ? number_of<std::int64_t>(words[0]) : std::nullopt;
+  if (!id || *id <= 0) return std::nullopt;
+  return MailId{*id};
+}
+
+std::optional<OperatorVerb> change_of(std::string_view verb) {
+  if (verb == "hold") return OperatorVerb::hold;
+  if (verb == "release") return OperatorVerb::release;
+  if (verb == "retry") return OperatorVerb::requeue;
+  if (verb == "cancel") return OperatorVerb::remove;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -49,17 +78,19 @@ std::string MailOperator::unheard_groups(const std::vector<NodeId>& stations) co
   return text;
 }
 
-// The spool has it before "ok" is said; what is under way follows.
-std::string MailOperator::change(OperatorVerb verb, const std::string& word, MailId id) {
+// The spool has the change before the answer says so; what is on the air follows.
+Result<std::string> MailOperator::change(OperatorVerb verb, std::string_view word, MailId id) {
   const MailCore::InHand in_hand = links_.mail.in_hand(id);
-  if (in_hand == MailCore::InHand::ending) return "error: its attempt is just ending, ask again\n";
+  if (in_hand == MailCore::InHand::ending) {
+    return Error{ErrorCode::refused, "its attempt is just ending, ask again"};
+  }
   const bool under_way = in_hand == MailCore::InHand::under_way;
   const bool reserve = links_.store.has_reserve();
   const auto done = links_.store.change(verb, id, utc_now(), under_way);
   if (reserve && !links_.store.has_reserve()) {
     LogLine(links_.log, LogLevel::error, "spool_disk_full").kv("by", word);
   }
-  if (!done) return "error: " + to_string(done.error()) + "\n";
+  if (!done) return done.error();
   LogLine(links_.log, LogLevel::info, "mail_changed").kv("by", word).kv("mail", id.value);
   links_.mail.on_operator(links_.now(), id, verb);
   if (verb == OperatorVerb::requeue) {
@@ -72,16 +103,16 @@ std::string MailOperator::change(OperatorVerb verb, const std::string& word, Mai
   }
   links_.mail.on_spool_changed(links_.now());
   asio::post(links_.io, links_.drain);
-  return "ok\n";
+  return control::done_json();
 }
 
 /// Returns what a message waits for; empty for one that is over.
 std::string MailOperator::waits_for(const MailItem& mail) const {
-  if (mail.state == SpoolState::held) return "waits for the operator, who holds it";
-  if (mail.state == SpoolState::corrupt) return "waits for the operator: it cannot be read";
+  if (mail.state == SpoolState::held) return "the operator, who holds it";
+  if (mail.state == SpoolState::corrupt) return "the operator: it cannot be read";
   if (gateways::is_final(mail.state)) return {};
   const bool air = mail.transport == Transport::air;
-  if (air && links_.emcon.own().silent()) return "waits for the end of EMCON";
+  if (air && links_.emcon.own().silent()) return "the end of EMCON";
   std::string stations;
   bool silent = air;
   for (const MailTarget& target : mail.targets) {
@@ -91,247 +122,294 @@ std::string MailOperator::waits_for(const MailItem& mail) const {
     if ((" " + stations + ",").find(" " + name + ",") != std::string::npos) continue;
     stations += (stations.empty() ? "" : ", ") + name;
   }
-  if (mail.state == SpoolState::active && !air) return "is being handed to the mail server";
+  if (mail.state == SpoolState::active && !air) return "the mail server, which is taking it";
   if (mail.state == SpoolState::active) {
-    return (silent ? "is sent to silent stations: " : "waits for acknowledgements of ") + stations;
+    return (silent ? "the end of its rounds to silent stations: " : "acknowledgements of ") +
+           stations;
   }
   const std::string whom = air ? " to " + stations : " to the mail server";
-  if (mail.next_try > utc_now())
-    return "waits for the next try" + whom + " at " + mail_date(mail.next_try);
-  return "waits for its turn" + whom;
+  if (mail.next_try > utc_now()) return "the next try" + whom + " at " + mail_date(mail.next_try);
+  return "its turn" + whom;
 }
 
 // "queue all=1 state=deferred station=NUMBER from=ADDRESS", each word where it is wanted.
-std::string MailOperator::queue(std::istringstream& words) {
+Result<std::string> MailOperator::queue(const control::Words& words) {
   MailFilter filter;
-  for (std::string word; words >> word;) {
+  for (const std::string_view word : words) {
     const std::size_t equals = std::min(word.find('='), word.size());
-    const std::string key = word.substr(0, equals);
-    const std::string value = word.substr(std::min(equals + 1, word.size()));
+    const std::string_view key = word.substr(0, equals);
+    const std::string_view value = word.substr(std::min(equals + 1, word.size()));
     if (key == "all") {
       filter.finished = true;
     } else if (key == "state") {
       const auto state = gateways::parse_spool_state(value);
-      if (!state) return "error: no such state: " + printable(value) + "\n";
+      if (!state) return Error{ErrorCode::bad_field, "no such state: " + std::string(value)};
       filter.state = *state;
     } else if (key == "station") {
-      std::uint32_t node = 0;
-      std::from_chars(value.data(), value.data() + value.size(), node);
-      filter.station = NodeId{node};
+      filter.station = NodeId{number_of<std::uint32_t>(value).value_or(0)};
     } else if (key == "from") {
       filter.from = value;
     } else {
-      return "error: queue knows all, state, station and from\n";
+      return Error{ErrorCode::bad_field, "queue knows all, state, station and from"};
     }
   }
   const auto items = links_.store.list(filter, kRowsListed + 1);
-  if (!items) return "error: " + to_string(items.error()) + "\n";
-  if (items->empty()) return none_listed(filter);
-  std::ostringstream text;
-  std::uint32_t rows = 0;
+  if (!items) return items.error();
+  proto::MailQueue queue;
+  if (items->empty()) queue.set_note(nothing_listed(filter));
   for (const MailItem& item : *items) {
-    if (++rows > kRowsListed) {
-      text << "there are more than " << kRowsListed << "; ask by state, station or sender\n";
+    if (queue.mails_size() == static_cast<int>(kRowsListed)) {
+      queue.set_more(true);
+      queue.set_note("there are more than " + std::to_string(kRowsListed) +
+                     "; ask by state, station or sender");
       break;
     }
-    const std::string waits = waits_for(item);
-    const std::string unheard = printable(unheard_groups(links_.mail.waits_for(item.id)));
-    text << item.id.value << "\t" << gateways::to_string(item.state) << "\t"
-         << to_string(item.transport) << "\t" << unsigned{item.priority} << "\t" << item.size
-         << "\t" << item.attempts << "\t<" << printable(item.from.address) << ">\t"
-         << printable(item.label) << "\t" << waits
-         << (waits.empty() || item.reason.empty() ? "" : "; last: ") << printable(item.reason)
-         << (unheard.empty() ? "" : "; ") << unheard << "\n";
+    proto::QueuedMail& mail = *queue.add_mails();
+    mail.set_id(number(item.id));
+    mail.set_state(std::string(gateways::to_string(item.state)));
+    mail.set_transport(std::string(to_string(item.transport)));
+    mail.set_priority(item.priority);
+    mail.set_octets(number(item.size));
+    mail.set_attempts(item.attempts);
+    mail.set_from(item.from.address);
+    mail.set_message_id(item.label);
+    mail.set_waits_for(waits_for(item));
+    mail.set_last(item.reason);
+    mail.set_unheard_groups(unheard_groups(links_.mail.waits_for(item.id)));
   }
-  return text.str();
+  return control::answer_json(std::move(queue));
 }
 
-std::string MailOperator::none_listed(const MailFilter& filter) {
+std::string MailOperator::nothing_listed(const MailFilter& filter) {
   const bool filtered = filter.state || filter.station || !filter.from.empty();
-  if (filtered) return "no message fits\n";
+  if (filtered) return "no message fits";
   const auto any = links_.store.list(1);
-  if (filter.finished || (any && any->empty())) return "the spool is empty\n";
-  return "nothing waits; `queue --all` lists what is over\n";
+  if (filter.finished || (any && any->empty())) return "the spool is empty";
+  return "nothing waits; `queue --all` lists what is over";
 }
 
-std::string MailOperator::show(MailId id) {
+Result<proto::MailDetails> MailOperator::details(MailId id) {
   const auto item = links_.store.find(id);
-  if (!item) return "error: " + to_string(item.error()) + "\n";
-  if (!item->has_value()) return "error: no such message\n";
+  if (!item) return item.error();
+  if (!item->has_value()) return Error{ErrorCode::not_found, "no such message in the spool"};
   const MailItem& mail = **item;
-  std::ostringstream text;
-  text << "mail " << mail.id.value << "\nstate " << gateways::to_string(mail.state)
-       << "\ntransport " << to_string(mail.transport) << "\npriority " << unsigned{mail.priority}
-       << "\noctets " << mail.size << "\nattempts " << mail.attempts << "\naccepted "
-       << mail_date(mail.created);
-  const auto course = links_.store.course(id);
-  if (course && !course->came.empty()) text << " by SMTP from " << printable(course->came);
-  if (course && course->heard.message_id != 0) {
-    text << " by air from " << station_name(links_.config, course->heard.source) << ", msid "
-         << course->heard.message_id;
+  proto::MailDetails to;
+  to.set_version(control::kInterfaceVersion);
+  to.set_id(number(mail.id));
+  to.set_state(std::string(gateways::to_string(mail.state)));
+  to.set_transport(std::string(to_string(mail.transport)));
+  to.set_priority(mail.priority);
+  to.set_octets(number(mail.size));
+  to.set_attempts(mail.attempts);
+  to.set_accepted(mail_date(mail.created));
+  to.set_expires(mail_date(mail.expiry));
+  to.set_next_try(mail_date(mail.next_try));
+  to.set_from(to_string(mail.from));
+  to.set_message_id(mail.label);
+  if (mail.message_id != 0) to.set_msid(mail.message_id);
+  to.set_finished(date_or_none(mail.finished));
+  to.set_waits_for(waits_for(mail));
+  if (const auto course = links_.store.course(id)) {
+    if (!course->came.empty()) to.set_accepted_by("SMTP from " + course->came);
+    if (course->heard.message_id != 0) {
+      to.set_accepted_by("air from " + station_name(links_.config, course->heard.source) +
+                         ", msid " + std::to_string(course->heard.message_id));
+    }
+    if (course->about.value != 0) to.set_reports_on(number(course->about));
   }
-  text << "\nexpires " << mail_date(mail.expiry) << "\nnext_try " << mail_date(mail.next_try)
-       << "\nfrom " << to_string(mail.from) << "\nmessage_id " << printable(mail.label) << "\n";
-  if (mail.message_id != 0) text << "msid " << mail.message_id << "\n";
-  if (mail.finished.value != 0) text << "finished " << mail_date(mail.finished) << "\n";
-  if (course && course->about.value != 0) text << "reports on " << course->about.value << "\n";
-  if (const std::string waits = waits_for(mail); !waits.empty()) text << waits << "\n";
-  std::size_t shown = 0;
   for (const MailTarget& target : mail.targets) {
-    if (++shown > kTargetsShown) {
-      text << "and " << mail.targets.size() - kTargetsShown << " more\n";
+    if (to.recipients_size() == kTargetsShown) {
+      to.set_recipients_left_out(number(mail.targets.size() - kTargetsShown));
       break;
     }
-    text << "to <" << printable(target.recipient.address) << "> "
-         << (target.station.value != 0 ? station_name(links_.config, target.station)
-                                       : "mail-server")
-         << " " << gateways::to_string(target.state) << " " << printable(target.reason) << "\n";
+    proto::MailRecipient& recipient = *to.add_recipients();
+    recipient.set_address(target.recipient.address);
+    if (target.station.value != 0) {
+      recipient.set_station(station_name(links_.config, target.station));
+    }
+    recipient.set_state(std::string(gateways::to_string(target.state)));
+    recipient.set_reason(target.reason);
   }
-  return text.str();
+  return to;
 }
 
-// All that was made of one message, and the reports on it, oldest first; of an address or a
-// Message-ID the youngest messages.
-std::string MailOperator::trace(const std::string& word) {
-  if (word.empty()) return "error: trace needs a number, a Message-ID or an address\n";
+Result<std::string> MailOperator::show(MailId id) {
+  const auto mail = details(id);
+  if (!mail) return mail.error();
+  return control::json_of(*mail);
+}
+
+// All copies of one message, and the reports on it, oldest first; for an address or a Message-ID
+// the youngest messages.
+Result<std::string> MailOperator::trace(std::string_view word) {
   std::vector<MailId> found;
-  std::int64_t number = 0;
-  const auto [end, bad] = std::from_chars(word.data(), word.data() + word.size(), number);
-  if (bad == std::errc() && end == word.data() + word.size()) {
-    found.push_back({number});
+  if (const auto number = number_of<std::int64_t>(word)) {
+    found.push_back({*number});
   } else {
-    auto ids = links_.store.trace(word, kMessagesTraced);
-    if (!ids) return "error: " + to_string(ids.error()) + "\n";
+    auto ids = links_.store.trace(std::string(word), kMessagesTraced);
+    if (!ids) return ids.error();
     found = std::move(ids).value();
   }
   std::set<MailId> all;
   for (const MailId id : found) {
     const auto ids = links_.store.relatives(id);
-    if (!ids) return "error: " + to_string(ids.error()) + "\n";
+    if (!ids) return ids.error();
     all.insert(ids->begin(), ids->end());
   }
-  std::string text;
+  proto::MailTrace trace;
   for (const MailId id : all) {
-    if (text.size() > kTraceOctetsMax) return text + "\nthere is more; ask for one by its number\n";
-    const std::string shown = show(id);
-    if (shown.rfind("error: ", 0) != 0) text += (text.empty() ? "" : "\n") + shown;
+    if (trace.mails_size() == kMailsTraced) {
+      trace.set_more(true);
+      break;
+    }
+    if (auto mail = details(id)) *trace.add_mails() = std::move(mail).value();
   }
-  return text.empty() ? "error: no such message in the spool\n" : text;
+  if (trace.mails_size() == 0) {
+    return Error{ErrorCode::not_found, "no such message in the spool"};
+  }
+  return control::answer_json(std::move(trace));
 }
 
-std::string MailOperator::stations() {
+Result<std::string> MailOperator::stations() {
   const auto rows = links_.store.stations();
-  if (!rows) return "error: " + to_string(rows.error()) + "\n";
+  if (!rows) return rows.error();
   const auto waiting = links_.store.waiting();
-  if (!waiting) return "error: " + to_string(waiting.error()) + "\n";
-  if (links_.config.stations.empty()) return "no stations are configured\n";
-  std::ostringstream text;
+  if (!waiting) return waiting.error();
+  proto::StationList list;
+  if (links_.config.stations.empty()) list.set_note("no stations are configured");
   for (const auto& station : links_.config.stations) {
     StationRow known;
     for (const StationRow& row : *rows) {
       if (row.station == station.node) known = row;
     }
     const bool dead = known.dead_until > utc_now();
-    const std::string unheard = printable(unheard_groups({station.node}));
-    text << station.name << "\t" << to_string(station.address) << "\t"
-         << (dead ? "dead until " + mail_date(known.dead_until) : std::string("ok")) << "\t"
-         << known.failures << "\t" << known.sequence << "\t" << printable(known.reason) << "\t"
-         << (links_.emcon.is_silent(station.node) ? "silent" : "answering");
-    const UtcSeconds heard = links_.mail.heard(station.node);
-    text << "\theard " << (heard.value == 0 ? "never" : mail_date(heard));
     const auto open = waiting->find(station.node);
     const WaitingMail mails = open == waiting->end() ? WaitingMail{} : open->second;
-    text << "\t" << mails.mails << " waiting\t" << mails.octets << " octets\t"
-         << (mails.mails == 0             ? "nothing to try"
-             : mails.next_try > utc_now() ? "next try " + mail_date(mails.next_try)
-                                          : "next try now")
-         << (unheard.empty() ? "" : "\t" + unheard) << "\n";
+    proto::StationState& to = *list.add_stations();
+    to.set_name(station.name);
+    to.set_address(to_string(station.address));
+    to.set_state(dead ? "dead" : "ok");
+    if (dead) to.set_dead_until(mail_date(known.dead_until));
+    to.set_failures(known.failures);
+    to.set_messages(known.sequence);
+    to.set_reason(known.reason);
+    to.set_emcon(links_.emcon.is_silent(station.node) ? "silent" : "answering");
+    to.set_heard(date_or_none(links_.mail.heard(station.node)));
+    to.set_waiting(number(mails.mails));
+    to.set_octets(number(mails.octets));
+    if (mails.mails > 0) {
+      to.set_next_try(mails.next_try > utc_now() ? mail_date(mails.next_try) : "now");
+    }
+    to.set_unheard_groups(unheard_groups({station.node}));
   }
-  return text.str();
+  return control::answer_json(std::move(list));
 }
 
-std::string MailOperator::status() {
-  std::ostringstream text;
-  text << "bound=" << links_.bound() << " emcon=" << links_.emcon.own().reason()
-       << " smtp_port=" << links_.smtp_port() << " active=" << links_.mail.active()
-       << " spool_index=" << (links_.store.missing_index().empty() ? "yes" : "no")
-       << " spool_reserve=" << (links_.store.has_reserve() ? "yes" : "no") << "\n"
-       << to_text(links_.counters());
+void MailOperator::add_clocks(proto::MailStatus& status) const {
   const auto apart = [&](NodeId node, std::chrono::seconds ours_ahead, Instant seen_at) {
-    text << "clock_apart station=" << station_name(links_.config, node) << " at_least=\""
-         << duration_text(ours_ahead) << "\" ours=" << (ours_ahead.count() > 0 ? "ahead" : "behind")
-         << " seen_s=" << static_cast<std::int64_t>(to_seconds(links_.now() - seen_at)) << "\n";
+    proto::StationClock& clock = *status.add_clocks_apart();
+    clock.set_station(station_name(links_.config, node));
+    clock.set_at_least(duration_text(ours_ahead));
+    clock.set_at_least_s(static_cast<double>(std::abs(ours_ahead.count())));
+    clock.set_ours(ours_ahead.count() > 0 ? "ahead" : "behind");
+    clock.set_seen_s(to_seconds(links_.now() - seen_at));
   };
   for (const auto& [node, clock] : links_.p_mul.receiver().clocks_apart()) {
     apart(node, clock.at_least, clock.seen_at);
   }
-  for (const auto& [node, clock] : links_.mail.clocks_apart())
+  for (const auto& [node, clock] : links_.mail.clocks_apart()) {
     apart(node, -clock.ahead, clock.seen_at);
-  return text.str();
-}
-
-std::string MailOperator::set_station(std::istringstream& words) {
-  std::uint32_t number = 0;
-  std::string word;
-  words >> number;
-  words.clear();  // of the number that was none
-  words >> word;
-  return links_.emcon.set_station({number}, word);
-}
-
-std::string MailOperator::set_emcon(std::istringstream& words) {
-  std::string word;
-  words >> word;
-  return links_.emcon.set_own(word);
-}
-
-std::string MailOperator::change_one(const std::string& verb, std::istringstream& words) {
-  static const std::map<std::string, OperatorVerb> kVerbs = {{"hold", OperatorVerb::hold},
-                                                             {"release", OperatorVerb::release},
-                                                             {"requeue", OperatorVerb::requeue},
-                                                             {"delete", OperatorVerb::remove}};
-  std::int64_t number = 0;
-  words >> number;
-  return change(kVerbs.at(verb), verb, {number});
-}
-
-std::string MailOperator::answer(std::string_view request) {
-  using Command = std::string (*)(MailOperator&, const std::string&, std::istringstream&);
-  constexpr Command kChange = [](MailOperator& self, const std::string& verb,
-                                 std::istringstream& words) {
-    return self.change_one(verb, words);
-  };
-  static const std::map<std::string, Command> kCommands = {
-      {"queue", [](auto& self, const auto&, auto& words) { return self.queue(words); }},
-      {"stations", [](auto& self, const auto&, auto&) { return self.stations(); }},
-      {"status", [](auto& self, const auto&, auto&) { return self.status(); }},
-      {"counters", [](auto& self, const auto&, auto&) { return to_text(self.links_.counters()); }},
-      {"trace",
-       [](auto& self, const auto&, auto& words) {
-         std::string word;
-         std::getline(words >> std::ws, word);
-         return self.trace(word);
-       }},
-      {"show",
-       [](auto& self, const auto&, auto& words) {
-         std::int64_t number = 0;
-         words >> number;
-         return self.show({number});
-       }},
-      {"emcon", [](auto& self, const auto&, auto& words) { return self.set_emcon(words); }},
-      {"station", [](auto& self, const auto&, auto& words) { return self.set_station(words); }},
-      {"hold", kChange},
-      {"release", kChange},
-      {"requeue", kChange},
-      {"delete", kChange}};
-  std::istringstream words{std::string(request)};
-  std::string verb;
-  words >> verb;
-  if (const auto found = kCommands.find(verb); found != kCommands.end()) {
-    return found->second(*this, verb, words);
   }
-  return "error: known are queue, trace, show, hold, release, requeue, delete, stations, station, "
-         "emcon, status and counters\n";
+}
+
+Result<std::string> MailOperator::status() {
+  proto::MailStatus status;
+  *status.mutable_program() = links_.program();
+  status.set_bearer(links_.config.udp ? "udp" : "sis");
+  status.set_bound(links_.bound());
+  status.set_emcon(std::string(links_.emcon.own().reason()));
+  status.set_smtp_port(links_.smtp_port());
+  status.set_active(static_cast<std::uint32_t>(links_.mail.active()));
+  status.set_spool_reserve(links_.store.has_reserve());
+  add_clocks(status);
+  return control::answer_json(std::move(status));
+}
+
+std::optional<Result<std::string>> MailOperator::set_station(const control::Words& words) {
+  const auto node = words.size() == 2 ? number_of<std::uint32_t>(words[0]) : std::nullopt;
+  if (!node) return std::nullopt;
+  const auto set = links_.emcon.set_station({*node}, std::string(words[1]));
+  return set ? Result<std::string>(control::done_json()) : set.error();
+}
+
+std::optional<Result<std::string>> MailOperator::emcon(const control::Words& words) {
+  if (words.size() != 1) return std::nullopt;
+  const std::string_view word = words[0];
+  if (word != "show" && word != "on" && word != "off") return std::nullopt;
+  proto::MailEmcon state;
+  if (word != "show") {
+    auto note = links_.emcon.set_own(word == "on");
+    if (!note) return note.error();
+    state.set_note(std::move(note).value());
+  }
+  state.set_on(links_.emcon.own().silent());
+  state.set_reason(std::string(links_.emcon.own().reason()));
+  return Result<std::string>(control::answer_json(std::move(state)));
+}
+
+std::optional<Result<std::string>> MailOperator::change(std::string_view verb,
+                                                        const control::Words& words) {
+  const auto id = id_of(words);
+  const auto asked = change_of(verb);
+  if (!id || !asked) return std::nullopt;
+  return change(*asked, verb, *id);
+}
+
+std::optional<Result<std::string>> MailOperator::answer(std::string_view verb,
+                                                        const control::Words& words) {
+  if (verb == "queue") return queue(words);
+  if (verb == "emcon") return emcon(words);
+  if (verb == "station") return set_station(words);
+  if (verb == "trace") return words.size() == 1 ? std::optional(trace(words[0])) : std::nullopt;
+  if (verb == "show") {
+    const auto id = id_of(words);
+    return id ? std::optional(show(*id)) : std::nullopt;
+  }
+  if (change_of(verb)) return change(verb, words);
+  if (!words.empty()) return std::nullopt;
+  return verb == "stations" ? stations() : status();
+}
+
+void MailOperator::add_verbs(control::VerbTable& table) {
+  for (const control::VerbInfo& verb : mail_verbs()) {
+    table.add(verb, [this, name = verb.name](const control::Words& words) {
+      return answer(name, words);
+    });
+  }
+}
+
+const std::vector<control::VerbInfo>& mail_verbs() {
+  using control::answered_by;
+  static const std::vector<control::VerbInfo> table = {
+      {"status", "", "the state of the gateway", answered_by<proto::MailStatus>},
+      {"queue", "[--all] [--state STATE] [--station NAME] [--from ADDRESS]",
+       "the messages that are not over, and what they wait for", answered_by<proto::MailQueue>},
+      {"trace", "ID|MESSAGE-ID|ADDRESS", "the whole course of a message",
+       answered_by<proto::MailTrace>},
+      {"show", "ID", "one message and each of its recipients", answered_by<proto::MailDetails>},
+      {"hold", "ID", "keep it until it is released", answered_by<proto::Done>},
+      {"release", "ID", "let a held message go on", answered_by<proto::Done>},
+      {"retry", "ID", "try again at once, for as long as it had at first",
+       answered_by<proto::Done>},
+      {"cancel", "ID", "forget it without a report", answered_by<proto::Done>},
+      {"stations", "", "each station: its state, and the messages that wait for it",
+       answered_by<proto::StationList>},
+      {"station", "NAME silent|answering", "tell whether that station is in EMCON",
+       answered_by<proto::Done>},
+      {"emcon", "on|off|show", "begin or end the silence of this station, or show it",
+       answered_by<proto::MailEmcon>},
+  };
+  return table;
 }
 
 }  // namespace s5066::acp142

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers the commands of an operator of the running mail gateway: lists and changes messages,
-// shows stations and counters.
+// Answers the requests of an operator of the running mail gateway: lists and changes messages,
+// shows stations and the state of the gateway.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
 #include <functional>
-#include <sstream>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,11 +15,21 @@
 #include "gateways/acp142/mail/mail_emcon.h"
 #include "gateways/acp142/sqlite_mail_store.h"
 #include "gateways/p_mul/p_mul_core.h"
-#include "s5066d/base/counter_set.h"
 #include "s5066d/base/log.h"
+#include "s5066d/base/result.h"
 #include "s5066d/base/time.h"
+#include "s5066d/control/verbs.h"
+
+namespace s5066::proto {
+class MailDetails;
+class MailStatus;
+class Program;
+}  // namespace s5066::proto
 
 namespace s5066::acp142 {
+
+/// Returns the requests of the gateway besides the common ones, in the order of the help text.
+const std::vector<control::VerbInfo>& mail_verbs();
 
 class MailOperator {
  public:
@@ -34,29 +44,33 @@ class MailOperator {
     SqliteMailStore& store;
     std::function<Instant()> now;
     std::function<void()> drain;
-    std::function<std::string()> bound;  // "yes", "no" or "udp"
+    std::function<bool()> bound;
     std::function<std::uint16_t()> smtp_port;
-    std::function<CounterRows()> counters;  // of the process
+    std::function<proto::Program()> program;
   };
 
   explicit MailOperator(Links links) : links_(std::move(links)) {}
 
-  /// Takes one line and returns the answer.
-  std::string answer(std::string_view request);
+  /// Adds mail_verbs() to a table, which lives no longer than this object.
+  void add_verbs(control::VerbTable& table);
 
  private:
-  std::string queue(std::istringstream& words);
-  std::string none_listed(const MailFilter& filter);
-  std::string show(MailId id);
-  std::string trace(const std::string& word);
-  std::string stations();
-  std::string status();
-  std::string set_station(std::istringstream& words);
-  std::string set_emcon(std::istringstream& words);
-  std::string change_one(const std::string& verb, std::istringstream& words);
-  std::string change(OperatorVerb verb, const std::string& word, MailId id);
+  using Answer = Result<std::string>;
+  std::optional<Answer> answer(std::string_view verb, const control::Words& words);
+  std::optional<Answer> change(std::string_view verb, const control::Words& words);
+  std::optional<Answer> set_station(const control::Words& words);
+  std::optional<Answer> emcon(const control::Words& words);
+  Answer queue(const control::Words& words);
+  std::string nothing_listed(const MailFilter& filter);
+  Answer show(MailId id);
+  Result<proto::MailDetails> details(MailId id);
+  Answer trace(std::string_view word);
+  Answer stations();
+  Answer status();
+  Answer change(OperatorVerb verb, std::string_view word, MailId id);
   std::string waits_for(const MailItem& mail) const;
   std::string unheard_groups(const std::vector<NodeId>& stations) const;
+  void add_clocks(proto::MailStatus& status) const;
 
   Links links_;
 };

@@ -3,15 +3,14 @@
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
-#include <csignal>
 #include <utility>
 
+#include "config/proto/control.pb.h"
 #include "gateways/acp142/mail/mail_setup.h"
 #include "gateways/acp142/mail/next_hops.h"
 #include "gateways/acp142/mail/repeat_marks.h"
 #include "gateways/common/spool_lock.h"
 #include "s5066d/base/duration_text.h"
-#include "s5066d/posix/ending_signals.h"
 #include "s5066d/posix/socket.h"
 
 namespace s5066::acp142 {
@@ -96,6 +95,10 @@ std::string control_socket_path(const MailConfig& config) {
                                        : config.control_socket;
 }
 
+control::SocketConfig control_socket(const MailConfig& config) {
+  return {.path = control_socket_path(config), .group_too = config.control_group_too};
+}
+
 Result<AddressTable> address_table(const MailConfig& config) {
   AddressTable table;
   for (const auto& entry : config.routes) {
@@ -114,7 +117,9 @@ MailService::MailService(const MailConfig& config, AddressTable table, std::uint
                          LogSink& log)
     : config_(config),
       table_(std::move(table)),
-      log_(log),
+      host_("s5066-acp142", log),
+      log_(host_.log()),
+      io_(host_.io()),
       rng_(seed),
       mail_(mail_config(config_), table_),
       p_mul_(p_mul_config(config_), rng_),
@@ -135,15 +140,11 @@ MailService::~MailService() = default;
 
 Result<void> MailService::run() {
   if (auto started = start(); !started) return started;
-  watch_.emplace(log_);
-  watch_->turn_with(watch_timer_);
-  if (serving_) watch_->ready();
-  io_.run();
+  host_.run();
   operator_.reset();
   listener_.reset();
   client_.reset();
   udp_.reset();
-  control_.reset();
   store_.reset();  // finishes what it has accepted
   LogLine(log_, LogLevel::info, "mail_gateway_stopped");
   return {};
@@ -170,10 +171,6 @@ Result<void> MailService::start() {
           drain();
         });
       });
-  control_ = std::make_unique<gateways::ControlSocket>(
-      io_, control_socket_path(config_),
-      [this](std::string_view request) { return operator_->answer(request); });
-  if (auto opened = control_->open(); !opened) return opened;
   listener_ = std::make_unique<SmtpListener>(
       io_, config_, table_, [this] { return now(); },
       [this](SessionId session, SmtpServerCore::Commit commit) {
@@ -190,13 +187,15 @@ Result<void> MailService::start() {
                                         .drain = [this] { drain(); },
                                         .bound = [this] { return bound(); },
                                         .smtp_port = [this] { return listener_->port(); },
-                                        .counters = [this] { return counters(); }});
+                                        .program = [this] { return host_.program(); }});
+  operator_->add_verbs(host_.verbs());
+  if (auto opened = host_.open_control(control_socket(config_), [this] { return counters(); });
+      !opened) {
+    return opened;
+  }
   if (auto opened = listener_->open(); !opened) return opened;
   if (auto opened = open_carrier(); !opened) return opened;
-  for (const int number : posix::ending_signals()) signals_.add(number);
-  signals_.async_wait([this](boost::system::error_code error, int) {
-    if (!error) stop();
-  });
+  host_.on_end([this] { stop(); });
   set_clock();
   arm_clock();
   LogLine line(log_, LogLevel::info, "mail_gateway_started");
@@ -242,9 +241,8 @@ CounterRows MailService::counters() const {
   return rows;
 }
 
-std::string MailService::bound() const {
-  if (udp_) return "udp";
-  return carrier_.bound() ? "yes" : "no";
+bool MailService::bound() const {
+  return udp_ || carrier_.bound();
 }
 
 Result<void> MailService::open_carrier() {
@@ -266,12 +264,9 @@ Result<void> MailService::open_carrier() {
 void MailService::stop() {
   LogLine(log_, LogLevel::info, "mail_gateway_stopping");
   stopping_ = true;
-  if (watch_) watch_->stopping();
-  watch_timer_.cancel();
-  signals_.cancel();
+  host_.stopping();
   timer_.cancel();
   clock_timer_.cancel();
-  control_.reset();
   listener_->close();
   if (client_) client_->stop();
   io_.stop();
@@ -446,7 +441,7 @@ void MailService::drain_air() {
 void MailService::serve() {
   if (serving_ || !mail_.started()) return;
   serving_ = true;
-  if (watch_) watch_->ready();
+  host_.ready();
   listener_->serve();
   if (client_) client_->start();
 }

@@ -4,14 +4,12 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <deque>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "gateways/acp142/mail/mail_config.h"
@@ -20,7 +18,7 @@
 #include "gateways/acp142/mail/mail_operator.h"
 #include "gateways/acp142/smtp/smtp_shell.h"
 #include "gateways/acp142/sqlite_mail_store.h"
-#include "gateways/common/control_socket.h"
+#include "gateways/common/service_host.h"
 #include "gateways/common/store_thread.h"
 #include "gateways/p_mul/carrier_udop_core.h"
 #include "gateways/p_mul/carrier_udp.h"
@@ -30,12 +28,12 @@
 #include "s5066d/base/rng.h"
 #include "s5066d/base/step_limit.h"
 #include "s5066d/posix/fd.h"
-#include "s5066d/posix/main_loop_watch.h"
 #include "sis/client.h"
 
 namespace s5066::acp142 {
 
 std::string control_socket_path(const MailConfig& config);
+control::SocketConfig control_socket(const MailConfig& config);
 Result<AddressTable> address_table(const MailConfig& config);
 
 class MailService {
@@ -50,7 +48,7 @@ class MailService {
   // The steps of run(), for callers that have a loop of their own.
   Result<void> start();
   void stop();
-  boost::asio::io_context& io() { return io_; }
+  boost::asio::io_context& io() { return host_.io(); }
   /// Returns the counters of all parts of the process, after start().
   CounterRows counters() const;
 
@@ -82,18 +80,16 @@ class MailService {
   void log_air(const MessageNews& news);
   void offer_store_requests();
   bool bind_again();
-  std::string bound() const;
+  bool bound() const;
 
   MailConfig config_;
   AddressTable table_;
+  gateways::ServiceHost host_;
   LogSink& log_;
+  boost::asio::io_context& io_;
   Rng rng_;
-  boost::asio::io_context io_;
-  boost::asio::signal_set signals_{io_};
   boost::asio::steady_timer timer_{io_};
   boost::asio::steady_timer clock_timer_{io_};
-  boost::asio::steady_timer watch_timer_{io_};
-  std::optional<posix::MainLoopWatch> watch_;  // while run() does
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   posix::Fd spool_lock_;
   MailCore mail_;
@@ -109,7 +105,6 @@ class MailService {
   std::optional<SqliteMailStore> operator_store_;
   std::unique_ptr<SmtpListener> listener_;
   std::optional<MailOperator> operator_;
-  std::unique_ptr<gateways::ControlSocket> control_;
   std::unique_ptr<sis::Client> client_;  // one of the two
   CounterSet<sis::ClientCounter> earlier_clients_;
   std::unique_ptr<p_mul::CarrierUdp> udp_;

@@ -26,7 +26,9 @@
 #include <string_view>
 #include <thread>
 
+#include "config/proto/control.pb.h"
 #include "gateways/acp142/mail/mail_service.h"
+#include "s5066d/control/json.h"
 #include "s5066d/posix/socket.h"
 #include "tests/bench/acp142_throughput/smtp_load.h"
 #include "tests/bench/common/arguments.h"
@@ -100,7 +102,7 @@ class Gateway {
   std::uint16_t port() const { return static_cast<std::uint16_t>(progress_->port); }
   void ask(const std::string& request) const {
     const auto said = posix::ask_control(control_socket_path(config_), request, seconds(60));
-    if (said && said->rfind("error", 0) != 0) return;
+    if (said && control::read_answer<proto::Done>(*said)) return;
     std::fprintf(stderr, "%s: %s\n", request.c_str(), said ? said->c_str() : "no answer");
     std::exit(1);
   }

@@ -56,7 +56,7 @@ def play(alpha, bravo, charlie):
     if reports(alpha):
         sys.exit("mail for the station that is on came only after some had expired")
     for words in (["queue"], ["stations"], ["status"]):
-        if not alpha.ask(*words) or alpha.ask(*words).startswith("error"):
+        if alpha.ask(*words)["version"] != 1:
             sys.exit(f"no answer to {words}")
     until(lambda: len(reports(alpha)) >= late, alpha)
     if len(reports(alpha)) != late:

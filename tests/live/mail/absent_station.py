@@ -18,6 +18,7 @@ Usage: absent_station.py --build DIR [--keep]
 import argparse
 import email
 import email.policy
+import json
 import pathlib
 import re
 import shutil
@@ -120,7 +121,7 @@ class World:
             control {{ socket: "{name}.control" }}""")
         self.start(name, self.program("s5066d"), "--config", f"{name}-node.textproto")
         self.wait_for(f"answer of {name}", lambda: self.status(name).returncode == 0)
-        port = re.search(r'"sis_port": (\d+)', self.status(name).stdout).group(1)
+        port = json.loads(self.status(name).stdout)["sis_port"]
         self.write(f"{name}-relay", f"""
             sis {{ port: {port} }}
             spool_directory: "{name}-spool" inbox_directory: "{name}-inbox"
@@ -155,7 +156,7 @@ class World:
         self.start(f"{name}-mail", self.program("s5066-acp142"), "run", "--config",
                    f"{name}-mail.textproto")
         self.wait_for("mail gateway",
-                      lambda: "bound=yes" in self.mail(name, "status").stdout)
+                      lambda: '"bound": true' in self.mail(name, "status").stdout)
 
     def write(self, name, text):
         (self.folder / f"{name}.textproto").write_text(text)
@@ -163,16 +164,16 @@ class World:
     # --- What users and operators do ---
 
     def status(self, name):
-        return self.ask("s5066d", "--control", f"{name}.control", "--status")
+        return self.ask("s5066d", "--control", f"{name}.control", "--status", "--json")
 
     def mail(self, name, verb, *words):
-        return self.ask("s5066-acp142", verb, "--config", f"{name}-mail.textproto", *words)
+        return self.ask("s5066-acp142", verb, "--json", "--config", f"{name}-mail.textproto", *words)
 
     def relay(self, name, verb, *words):
         return self.ask("s5066-relay", verb, "--config", f"{name}-relay.textproto", *words)
 
     def send_mail(self, to, subject, priority):
-        port = re.search(r"smtp_port=(\d+)", self.mail("alpha", "status").stdout).group(1)
+        port = json.loads(self.mail("alpha", "status").stdout)["smtp_port"]
         message = EmailMessage()
         message["From"] = "op@alpha.example"
         message["To"] = f"op@{to}.example"
@@ -242,8 +243,9 @@ def run(world):
     world.wait_for("mail and file at Bravo", lambda: (
         world.subjects("bravo") == sorted(present) and world.inbox("bravo") == ["present.bin"]))
     check(not world.box("alpha"), "something for the absent station ended before all for the other")
-    waiting = world.mail("alpha", "queue").stdout
-    check(waiting.count("charlie") >= len(absent), f"not all of it waits:\n{waiting}")
+    mails = json.loads(world.mail("alpha", "queue").stdout)["mails"]
+    waiting = [mail for mail in mails if "charlie" in mail["waits_for"]]
+    check(len(waiting) >= len(absent), f"not all of it waits:\n{mails}")
     world.look()
 
     world.wait_for("report for each message", lambda: len(reports(world)) >= len(absent))

@@ -150,7 +150,7 @@ class Frames:
         self.now = collections.Counter()
 
     def seen(self, listed):
-        """Takes the output of `s5066d --counters`."""
+        """Takes the output of `s5066d --counters --json`."""
         for counter in json.loads(listed or "{}").get("counters", []):
             if counter["name"] in self.NAMES:
                 self.now[self.NAMES[counter["name"]]] = int(counter.get("value", 0))
@@ -275,22 +275,23 @@ class Station:
                               input=text, stderr=subprocess.DEVNULL).returncode == 0
 
     def ask(self, command):
-        return subprocess.run([self.world.program("gateways/acp142/s5066-acp142"), command,
-                               "--config", f"{self.folder}/gateway.textproto"],
+        """Returns the answer of the gateway; an empty one if it does not run."""
+        said = subprocess.run([self.world.program("gateways/acp142/s5066-acp142"), command,
+                               "--json", "--config", f"{self.folder}/gateway.textproto"],
                               capture_output=True, text=True).stdout
+        return json.loads(said or "{}")
 
     def count_frames(self):
         self.frames.seen(subprocess.run(
             [self.world.program("s5066d/s5066d"), "--control", f"{self.folder}/node.control",
-             "--counters"], capture_output=True, text=True).stdout)
+             "--counters", "--json"], capture_output=True, text=True).stdout)
 
     def queue_is_empty(self):
         spools = [f"{self.folder}/postfix/queue/{part}"
                   for part in ["maildrop", "incoming", "active", "deferred"]]
         if any(files for spool in spools for _, _, files in os.walk(spool)):
             return False
-        nothing = ("the spool is empty", "nothing waits")
-        return "bound=" in self.ask("status") and self.ask("queue").startswith(nothing)
+        return self.ask("queue").get("mails") == []
 
 
 class World:
@@ -312,7 +313,7 @@ class World:
         self.check()
         for station in self.all:
             self.until(f"the gateway of {station.name}",
-                       lambda s=station: "bound=yes" in s.ask("status"))
+                       lambda s=station: s.ask("status").get("bound"))
             self.until(f"Postfix of {station.name}", lambda s=station: s.listens(25))
 
     def program(self, path):

@@ -9,6 +9,7 @@ until the operator ends EMCON, also after a restart.
 """
 
 import argparse
+import json
 import os
 import pathlib
 import re
@@ -98,7 +99,9 @@ routes {{ pattern: "{self.name}.example" own: true }}\n"""
 
     def ask(self, *words):
         command = [self.program, words[0], "--config", self.folder / "config", *words[1:]]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        command.append("--json")
+        return json.loads(subprocess.run(command, capture_output=True, text=True,
+                                         check=True).stdout)
 
     def kill(self):
         self.process.send_signal(signal.SIGKILL)
@@ -146,7 +149,7 @@ def emcon(alpha, bravo, charlie, client):
     capture = Capture("127.0.0.3")
     before = delivered("charlie")
     taken = len(charlie.sink.mails)
-    if charlie.ask("emcon", "on") != "ok\n":
+    if not charlie.ask("emcon", "on")["on"]:
         sys.exit("emcon on was refused")
     capture.count()
     rounds = alpha.log.read_text().count("round_started")
@@ -160,7 +163,10 @@ def emcon(alpha, bravo, charlie, client):
         own.sendmail("c@charlie.example", ["x@alpha.example"],
                      "Subject: 91\r\nMessage-ID: <91@t>\r\n\r\nlater\r\n")
     until(lambda: alpha.log.read_text().count("round_started") > rounds + 2, alpha)
-    if charlie.ask("emcon", "show") != "on operator\n" or "EMCON" not in charlie.ask("queue"):
+    state = charlie.ask("emcon", "show")
+    waiting = charlie.ask("queue")["mails"]
+    if (not state["on"] or state["reason"] != "operator"
+            or not any("EMCON" in mail["waits_for"] for mail in waiting)):
         sys.exit("the restart ended EMCON")
     if delivered("charlie") != before or alpha.sink.mails:
         sys.exit("charlie spoke in EMCON")

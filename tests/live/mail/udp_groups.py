@@ -9,6 +9,7 @@ packets on the LAN are recorded, and tshark has to decode them. Needs root.
 
 import argparse
 import ctypes
+import json
 import os
 import pathlib
 import re
@@ -102,10 +103,11 @@ routes {{ pattern: "{self.name}.example" own: true }}\n"""
     def delivered(self):
         return len(re.findall("mail_delivered.* station=", self.log.read_text()))
 
-    def status(self, name):
-        command = [self.program, "status", "--config", self.folder / "config"]
+    def counter(self, name):
+        command = [self.program, "counters", "--json", "--config", self.folder / "config"]
         said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-        return int(re.search(rf"\b{name}=(\d+)", said).group(1))
+        return sum(counter["value"] for counter in json.loads(said)["counters"]
+                   if counter["name"].endswith(name))
 
     def stop(self):
         if self.process:
@@ -199,7 +201,7 @@ def main():
             for number in range(2, 40):
                 bravo.send(number, "alpha", "charlie")
                 until(lambda: bravo.delivered() == 2 * (number - 1), *stations)
-                if bravo.status("p_mul_groups_rejected") > 0:
+                if bravo.counter("groups_rejected") > 0:
                     break
                 bravo.stop()
                 bravo.start()

@@ -10,6 +10,10 @@
 #include <boost/asio/write.hpp>
 #include <future>
 
+#include "config/proto/control.pb.h"
+#include "gateways/acp142/mail/mail_operator.h"
+#include "s5066d/control/json.h"
+#include "s5066d/control/text.h"
 #include "s5066d/posix/socket.h"
 #include "tests/support/patience.h"
 #include "tests/support/sis_server_stand_in.h"
@@ -71,7 +75,7 @@ class MailServiceTest : public testing::Test {
       return condition();
     });
   }
-  std::string ask(const std::string& request) {
+  std::string ask_json(const std::string& request) {
     auto answer = std::async(std::launch::async, [&] {
       return posix::ask_control(control_socket_path(config), request, test::kPatience);
     });
@@ -79,6 +83,26 @@ class MailServiceTest : public testing::Test {
     const auto said = answer.get();
     return said ? *said : "no answer: " + said.error().detail;
   }
+  /// Returns the answer as the program shows it; "error: TEXT" for a refusal.
+  std::string ask(const std::string& request) {
+    std::vector<control::VerbInfo> verbs = mail_verbs();
+    verbs.insert(verbs.end(), {control::kCountersVerb, control::kEventsVerb, control::kHelpVerb});
+    const std::string name = request.substr(0, request.find(' '));
+    for (const control::VerbInfo& verb : verbs) {
+      if (verb.name != name) continue;
+      const std::unique_ptr<google::protobuf::Message> answer(verb.answer().New());
+      const auto read = control::read_answer(ask_json(request), *answer);
+      return read ? control::text_of(*answer) : "error: " + read.error().detail + "\n";
+    }
+    return ask_json(request);
+  }
+  template <typename Answer>
+  Answer asked(const std::string& request) {
+    const auto answer = control::read_answer<Answer>(ask_json(request));
+    EXPECT_TRUE(answer) << (answer ? "" : answer.error().detail);
+    return answer ? *answer : Answer();
+  }
+  proto::StationState ship_state() { return asked<proto::StationList>("stations").stations(0); }
   void mail(const std::string& id) {
     const auto at = log.text.find("smtp_port=");
     tcp::socket client(server.io);
@@ -114,36 +138,42 @@ class MailServiceTest : public testing::Test {
 // PM-132, PM-055
 TEST_F(MailServiceTest, the_operator_keeps_the_station_silent_over_a_restart) {
   start();
-  EXPECT_EQ(ask("emcon show"), "off no\n");
-  EXPECT_EQ(ask("emcon on"), "ok\n");
+  EXPECT_EQ(ask("emcon show"), "on no\nreason no\n");
+  EXPECT_EQ(ask("emcon on"), "on yes\nreason operator\n");
   // The node drops the PDUs that it had of ours.
   ASSERT_TRUE(until([&] { return server.bound == 2; }));
   mail("1");
   let_it_send();
   EXPECT_TRUE(server.sent.empty());
   EXPECT_NE(ask("queue").find("EMCON"), std::string::npos);
-  EXPECT_NE(ask("show 1").find("waits for the end of EMCON"), std::string::npos);
-  const std::string status = ask("status");  // PM-131
+  EXPECT_NE(ask("show 1").find("waits_for the end of EMCON"), std::string::npos);
+  const auto status = asked<proto::MailStatus>("status");
+  EXPECT_EQ(status.emcon(), "operator");
+  EXPECT_EQ(status.program().name(), "s5066-acp142");
+  EXPECT_EQ(status.version(), control::kInterfaceVersion);
+  const std::string counters = ask("counters");  // PM-131
   for (const char* part :
-       {"emcon=operator", " spool_index=yes ", "\np_mul_groups_pool_empty=0\t",
-        "\nmail_indexes_mended=0\t", "\nmail_tables_left_out=0\t",
-        "p_mul_pdus_received=", "p_mul_data_pdus_sent=", "p_mul_data_pdus_sent_again=",
-        "p_mul_bad_checksum=", "p_mul_orphans_dropped=", "p_mul_destinations_expired=",
-        "\ncarrier_pdus_sent{carrier=udop}=0\t"}) {
-    EXPECT_NE(status.find(part), std::string::npos) << part;
+       {"\np_mul_groups_pool_empty ", "\nmail_indexes_mended ", "\nmail_tables_left_out ",
+        "\np_mul_pdus_received ", "\np_mul_data_pdus_sent ", "\np_mul_data_pdus_sent_again ",
+        "\np_mul_bad_checksum ", "\np_mul_orphans_dropped ", "\np_mul_destinations_expired ",
+        "carrier=udop\n"}) {
+    EXPECT_NE(counters.find(part), std::string::npos) << part << counters;
   }
-  EXPECT_NE(ask("show 1").find("to <x@ship.example> ship "), std::string::npos);  // PM-130
+  const auto shown = asked<proto::MailDetails>("show 1");  // PM-130
+  ASSERT_EQ(shown.recipients_size(), 1);
+  EXPECT_EQ(shown.recipients(0).address(), "x@ship.example");
+  EXPECT_EQ(shown.recipients(0).station(), "ship");
 
   start();
-  EXPECT_EQ(ask("emcon show"), "on operator\n");
+  EXPECT_EQ(ask("emcon show"), "on yes\nreason operator\n");
   let_it_send();
   EXPECT_TRUE(server.sent.empty());
-  EXPECT_EQ(ask("emcon off"), "ok\n");
+  EXPECT_EQ(ask("emcon off"), "on no\nreason no\n");
   EXPECT_TRUE(until([&] { return !server.sent.empty(); }));
   EXPECT_EQ(ask("queue").find("EMCON"), std::string::npos);
 
   start();
-  EXPECT_EQ(ask("emcon show"), "off no\n");
+  EXPECT_EQ(ask("emcon show"), "on no\nreason no\n");
 }
 
 // PM-132
@@ -156,7 +186,7 @@ TEST_F(MailServiceTest, what_is_on_its_way_stops_where_it_is_and_goes_on_afterwa
   ASSERT_TRUE(first);
   server.say(sis::DataFlowOff{});
   let_it_send();
-  EXPECT_EQ(ask("emcon on").find("ok, but the node may still transmit for "), 0u);
+  EXPECT_NE(ask("emcon on").find("\nthe node may still transmit for "), std::string::npos);
   ASSERT_TRUE(until([&] { return server.bound == 2; }));
   server.sent.clear();
   mail("2");
@@ -175,16 +205,16 @@ TEST_F(MailServiceTest, a_node_that_only_receives_makes_the_station_silent) {
   server.say(
       sis::SubnetAvailability{sis::NodeStatus::receive_only, sis::AvailabilityReason::emcon});
   ASSERT_TRUE(until([&] { return log.has("emcon_begins by=node"); }));
-  EXPECT_EQ(ask("emcon show"), "on node\n");
+  EXPECT_EQ(ask("emcon show"), "on yes\nreason node\n");
   mail("1");
   let_it_send();
   EXPECT_TRUE(server.sent.empty());
-  EXPECT_NE(ask("emcon off").find("ok, but"), std::string::npos);
+  EXPECT_NE(ask("emcon off").find("the node is in EMCON"), std::string::npos);
   let_it_send();
   EXPECT_TRUE(server.sent.empty());
   server.say(sis::SubnetAvailability{sis::NodeStatus::on, sis::AvailabilityReason::unspecified});
   EXPECT_TRUE(until([&] { return !server.sent.empty(); }));
-  EXPECT_EQ(ask("emcon show"), "off no\n");
+  EXPECT_EQ(ask("emcon show"), "on no\nreason no\n");
 }
 
 // PM-055
@@ -195,7 +225,7 @@ TEST_F(MailServiceTest, who_has_lost_a_silent_node_waits_for_its_word) {
   ASSERT_TRUE(until([&] { return log.has("emcon_begins by=node"); }));
   server.drop();
   ASSERT_TRUE(until([&] { return log.has("event=\"lost"); })) << log.text;
-  EXPECT_EQ(ask("emcon show"), "on node\n");
+  EXPECT_EQ(ask("emcon show"), "on yes\nreason node\n");
   mail("1");
   ASSERT_TRUE(until([&] { return server.bound == 2; }));
   let_it_send();
@@ -205,7 +235,7 @@ TEST_F(MailServiceTest, who_has_lost_a_silent_node_waits_for_its_word) {
   server.drop();
   EXPECT_TRUE(until([&] { return !server.sent.empty(); }));
   EXPECT_EQ(server.bound, 3);
-  EXPECT_EQ(ask("emcon show"), "off no\n");
+  EXPECT_EQ(ask("emcon show"), "on no\nreason no\n");
 }
 
 // PM-132: the setting applies after each start, whatever the operator said before.
@@ -216,7 +246,7 @@ TEST_F(MailServiceTest, the_configuration_can_make_each_start_a_silent_one) {
     mail(std::to_string(i));
     let_it_send();
     EXPECT_TRUE(server.sent.empty());
-    EXPECT_EQ(ask("emcon show"), "on operator\n");
+    EXPECT_EQ(ask("emcon show"), "on yes\nreason operator\n");
     ask("emcon off");
     EXPECT_TRUE(until([&] { return !server.sent.empty(); }));
     server.sent.clear();
@@ -231,7 +261,7 @@ TEST_F(MailServiceTest, a_station_is_silent_until_the_operator_or_itself_says_ot
   EXPECT_NE(ask("station 7 silent").find("error: no such station"), std::string::npos);
   EXPECT_NE(ask("station " + ship + " dumb").find("error: "), std::string::npos);
   start();
-  EXPECT_NE(ask("stations").find("\tsilent\t"), std::string::npos);
+  EXPECT_EQ(ship_state().emcon(), "silent");
   mail("1");
   ASSERT_TRUE(until([&] { return !server.sent.empty(); }));
   const auto pdu = p_mul::decode(ByteSpan(server.sent[0].updu).subspan(gateways::kRcopHeaderBytes));
@@ -241,18 +271,19 @@ TEST_F(MailServiceTest, a_station_is_silent_until_the_operator_or_itself_says_ot
   Bytes updu;
   gateways::encode(gateways::RcopHeader{.application_id = p_mul::kPMulApplication}, updu);
   append(updu, encode(ack));
-  EXPECT_NE(ask("stations").find("\theard never\t1 waiting\t"), std::string::npos);
+  EXPECT_EQ(ship_state().heard(), "");
+  EXPECT_EQ(ship_state().waiting(), 1);
   server.say(sis::UnidataIndication{.destination_sap = p_mul::kMmhsSap,
                                     .destination = Address{0x01020001},
                                     .source_sap = p_mul::kMmhsSap,
                                     .source = Address{0x01020002},
                                     .updu = updu});
   ASSERT_TRUE(until([&] { return log.has("mail_delivered"); }));
-  EXPECT_EQ(ask("stations").find("\theard never\t"), std::string::npos);
-  EXPECT_NE(ask("stations").find("\tanswering\t"), std::string::npos);
+  EXPECT_NE(ship_state().heard(), "");
+  EXPECT_EQ(ship_state().emcon(), "answering");
   start();
-  EXPECT_NE(ask("stations").find("\tanswering\t"), std::string::npos);
-  EXPECT_EQ(ask("stations").find("\theard never\t"), std::string::npos);
+  EXPECT_EQ(ship_state().emcon(), "answering");
+  EXPECT_NE(ship_state().heard(), "");
 }
 
 TEST_F(MailServiceTest, an_empty_spool_is_said_to_be_empty) {
@@ -262,12 +293,10 @@ TEST_F(MailServiceTest, an_empty_spool_is_said_to_be_empty) {
   EXPECT_EQ(ask("queue state=held"), "no message fits\n");
   EXPECT_EQ(ask("queue state=lost"), "error: no such state: lost\n");
   EXPECT_EQ(ask("trace 1"), "error: no such message in the spool\n");
-  EXPECT_EQ(ask("trace"), "error: trace needs a number, a Message-ID or an address\n");
-  EXPECT_NE(ask("stations")
-                .find("ship\t1.2.0.2\tok\t0\t0\t\tanswering\theard never\t0 waiting\t0 "
-                      "octets\tnothing to try\n"),
-            std::string::npos)
-      << ask("stations");
+  EXPECT_EQ(ask("trace"), "error: the request is `trace ID|MESSAGE-ID|ADDRESS`\n");
+  EXPECT_EQ(ask("stations"),
+            "name  address  state  failures  messages  emcon      waiting  octets\n"
+            "ship  1.2.0.2  ok     0         0         answering  0        0\n");
   config.stations.clear();
   config.routes.erase(config.routes.begin());
   start();
@@ -286,10 +315,10 @@ TEST_F(MailServiceTest, one_number_leads_through_all_that_is_said_of_a_message) 
   EXPECT_TRUE(log.has("msid=" + number)) << log.text;
   const std::string course = ask("trace 1");
   for (const std::string& part :
-       {std::string("mail 1\nstate active\n"), std::string(" by SMTP from me [127.0.0.1]\n"),
+       {std::string("id 1\nstate active\n"), std::string("accepted_by SMTP from me [127.0.0.1]\n"),
         std::string("message_id <1@x>\n"), "msid " + number + "\n",
-        std::string("waits for acknowledgements of ship\n"),
-        std::string("to <x@ship.example> ship incoming")}) {
+        std::string("waits_for acknowledgements of ship\n"),
+        std::string("x@ship.example  ship     incoming")}) {
     EXPECT_NE(course.find(part), std::string::npos) << part << "\n" << course;
   }
   for (const char* word : {"<1@x>", "1@x", "X@ship.example", "a@shore.example"}) {
@@ -297,7 +326,7 @@ TEST_F(MailServiceTest, one_number_leads_through_all_that_is_said_of_a_message) 
   }
   EXPECT_EQ(ask("trace 2"), "error: no such message in the spool\n");
   EXPECT_EQ(ask("trace <2@x>"), "error: no such message in the spool\n");
-  EXPECT_NE(ask("stations").find("\t1 waiting\t"), std::string::npos) << ask("stations");
+  EXPECT_EQ(ship_state().waiting(), 1);
 
   mail("1@x");  // its Received field differs from the first
   EXPECT_EQ(reply, "250 2.0.0 not sent again, it was queued as 1\r\n");
@@ -312,9 +341,17 @@ TEST_F(MailServiceTest, the_queue_lists_what_is_asked_for_and_what_it_waits_for)
   const auto has = [&](const std::string& request, const std::string& part) {
     return ask(request).find(part) != std::string::npos;
   };
-  EXPECT_TRUE(has("queue", "1\tactive\tair\t6\t")) << ask("queue");
-  EXPECT_TRUE(has("queue", "\t<a@shore.example>\t<1@x>\twaits for acknowledgements of ship\n"));
-  EXPECT_TRUE(has("queue", "\t<2@x>\twaits for the operator, who holds it\n")) << ask("queue");
+  const auto queue = asked<proto::MailQueue>("queue");
+  ASSERT_EQ(queue.mails_size(), 2);
+  std::map<double, proto::QueuedMail> mails;
+  for (const proto::QueuedMail& queued : queue.mails()) mails[queued.id()] = queued;
+  EXPECT_EQ(mails[1].state(), "active");
+  EXPECT_EQ(mails[1].transport(), "air");
+  EXPECT_EQ(mails[1].priority(), 6u);
+  EXPECT_EQ(mails[1].from(), "a@shore.example");
+  EXPECT_EQ(mails[1].message_id(), "<1@x>");
+  EXPECT_EQ(mails[1].waits_for(), "acknowledgements of ship");
+  EXPECT_EQ(mails[2].waits_for(), "the operator, who holds it");
   EXPECT_FALSE(has("queue state=held", "<1@x>"));
   EXPECT_TRUE(has("queue state=held", "<2@x>"));
   const std::string ship = "station=" + std::to_string(kShip.value);
@@ -322,9 +359,38 @@ TEST_F(MailServiceTest, the_queue_lists_what_is_asked_for_and_what_it_waits_for)
   EXPECT_EQ(ask("queue station=1"), "no message fits\n");
   EXPECT_EQ(ask("queue from=b@shore.example"), "no message fits\n");
   EXPECT_EQ(ask("queue from=a@shore.exampl"), "no message fits\n");
-  EXPECT_EQ(ask("delete 1"), "ok\n");
-  EXPECT_EQ(ask("delete 2"), "ok\n");
+  EXPECT_EQ(ask("cancel 1"), "ok\n");
+  EXPECT_EQ(ask("cancel 2"), "ok\n");
   EXPECT_EQ(ask("queue"), "the spool is empty\n");
+}
+
+// Each answer is the message that the table names, has the version, and is shown as text.
+TEST_F(MailServiceTest, every_request_is_answered_by_its_message_or_by_an_error) {
+  start();
+  mail("1@x");
+  const auto help = asked<proto::VerbList>("help");
+  ASSERT_EQ(help.verbs_size(), static_cast<int>(mail_verbs().size()) + 3);
+  for (const control::VerbInfo& verb : mail_verbs()) {
+    const bool about_mail = verb.arguments.starts_with("ID");
+    const std::string name(verb.name);
+    const std::string request = about_mail ? name + " 1"
+                                : name == "station"
+                                    ? name + " " + std::to_string(kShip.value) + " silent"
+                                : name == "emcon" ? name + " show"
+                                                  : name;
+    const std::string json = ask_json(request);
+    EXPECT_NE(json.find("\"version\": 1"), std::string::npos) << request << ": " << json;
+    const std::unique_ptr<google::protobuf::Message> answer(verb.answer().New());
+    if (control::read_answer(json, *answer)) {
+      EXPECT_NE(control::text_of(*answer), "") << request;
+    } else {
+      EXPECT_TRUE(about_mail) << request << ": " << json;  // such as release of what is not held
+    }
+  }
+  EXPECT_NE(ask_json("dance").find("\"code\": \"unsupported\""), std::string::npos);
+  const auto events = asked<proto::Events>("events event=mail_accepted");
+  ASSERT_EQ(events.events_size(), 1);
+  EXPECT_EQ(events.events(0).fields(0).value(), "1");
 }
 
 }  // namespace

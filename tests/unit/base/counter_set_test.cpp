@@ -48,7 +48,6 @@ TEST(CounterSet, writes_labels_in_braces) {
   EXPECT_EQ(full_name(row), "n");
   row.labels = {{"a", "1"}, {"b", "2"}};
   EXPECT_EQ(full_name(row), "n{a=1,b=2}");
-  EXPECT_EQ(to_text({row}), "n{a=1,b=2}=0\tu\th\n");
 }
 
 TEST(CounterSet, of_an_object_that_ends_can_be_added_to_that_of_its_successor) {

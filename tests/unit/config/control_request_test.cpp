@@ -6,6 +6,7 @@
 
 #include "config/control_json.h"
 #include "config/proto/control.pb.h"
+#include "s5066d/control/json.h"
 
 namespace s5066::config {
 namespace {
@@ -75,7 +76,7 @@ TEST(ControlRequest, what_does_not_fit_is_answered_with_how_it_is_written) {
   refusal_of("mode 1.2.3.4 110a-601-long");
   refusal_of("status now");
   for (const char* bad : {"", " ", "statu", "stop", "\x1B"}) {
-    EXPECT_EQ(refusal_of(bad).find("requests are status, counters, emcon"), 0u) << bad;
+    EXPECT_EQ(refusal_of(bad).find("requests are status, counters, events, emcon"), 0u) << bad;
   }
 }
 
@@ -83,6 +84,7 @@ template <typename Message, typename... Values>
 Message told(const Values&... values) {
   Message message;
   EXPECT_TRUE(google::protobuf::util::JsonStringToMessage(to_json(values...), &message).ok());
+  EXPECT_EQ(message.version(), control::kInterfaceVersion);
   return message;
 }
 
@@ -96,6 +98,15 @@ TEST(ControlRequest, answers_say_what_was_done) {
   EXPECT_EQ(told<proto::Disconnected>(DisconnectAsked{ClientId{9}}).client(), 9u);
   EXPECT_EQ(told<proto::LinkBreaking>(BreakAsked{Address{0x01020304}}).peer(), "1.2.3.4");
   EXPECT_EQ(told<proto::Purged>(PurgeDone{3, 4}).in_transit(), 4);
+}
+
+TEST(ControlRequest, every_request_has_a_message_with_the_version_as_its_answer) {
+  for (const control::VerbInfo& verb : control_verbs()) {
+    EXPECT_NE(verb.answer().GetDescriptor()->FindFieldByName("version"), nullptr) << verb.name;
+    EXPECT_EQ(control_verb_of(verb.name).name, verb.name);
+  }
+  EXPECT_EQ(understood<EventsAsked>("events count=3 level=warning").filter.count, 3u);
+  understood<HelpAsked>("help");
 }
 
 TEST(ControlRequest, a_queue_shows_each_updu_and_what_it_waits_for) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "gateways/common/node_status.h"
 #include "gateways/common/utc_reference.h"
 
 namespace s5066::gateways {

@@ -13,7 +13,7 @@
 #include <functional>
 #include <thread>
 
-#include "gateways/common/control_socket.h"
+#include "config/proto/control.pb.h"
 #include "gateways/common/sqlite_store.h"
 #include "gateways/file_relay/relay_service.h"
 #include "gateways/file_relay/relay_setup.h"
@@ -69,6 +69,22 @@ class RelayCommands : public testing::Test {
   Outcome queue(const gateways::ListFilter& filter = {}) {
     return captured([&] { return show_queue(config, filter); });
   }
+  /// Returns a line for each file of the queue.
+  std::string listed(const gateways::ListFilter& filter = {}) {
+    const Outcome shown = captured([&] { return show_queue(config, filter, control::Form::json); });
+    EXPECT_EQ(shown.status, 0);
+    EXPECT_EQ(shown.err, "");
+    const auto queue = control::read_answer<proto::FileQueue>(shown.out);
+    EXPECT_TRUE(queue && queue->version() == control::kInterfaceVersion) << shown.out;
+    std::string lines = queue->note();
+    for (const proto::QueuedFile& file : queue->files()) {
+      lines += std::to_string(static_cast<int>(file.id())) + " " + file.state() + " " +
+               file.destination() + " " + std::to_string(static_cast<int>(file.octets())) + " " +
+               std::to_string(static_cast<int>(file.attempts())) + " " + file.name() +
+               (file.last().empty() ? "" : " " + file.last()) + "\n";
+    }
+    return lines;
+  }
   std::size_t rows() {
     return gateways::SqliteStore::open(store_config(config, 0))->list(10)->size();
   }
@@ -108,10 +124,10 @@ TEST_F(RelayCommands, a_file_that_cannot_be_taken_is_refused_with_its_reason) {
 
 TEST_F(RelayCommands, a_name_can_neither_break_the_list_nor_steer_the_terminal) {
   ASSERT_EQ(send(make_file("a\tb\n\x1b[2J\x7f\\x\xc3\xa4", 10)).status, 0);
-  testing::internal::CaptureStdout();
-  EXPECT_EQ(show_queue(config, {.over = true}), 0);
-  EXPECT_EQ(testing::internal::GetCapturedStdout(),
-            "1\tincoming\t1.2.3.4\t10\t0\ta\\x09b\\x0a\\x1b[2J\\x7f\\\\x\xc3\xa4\n");
+  EXPECT_EQ(queue({.over = true}).out,
+            "id  state     destination  octets  attempts  name\n"
+            "1   incoming  1.2.3.4      10      0         "
+            "a\\x09b\\x0a\\x1b[2J\\x7f\\\\x\xc3\xa4\n");
 }
 
 TEST_F(RelayCommands, a_name_shows_what_is_not_utf8_and_what_turns_text_round) {
@@ -122,12 +138,11 @@ TEST_F(RelayCommands, a_name_shows_what_is_not_utf8_and_what_turns_text_round) {
                            10))
                 .status,
             0);
-  testing::internal::CaptureStdout();
-  EXPECT_EQ(show_queue(config, {.over = true}), 0);
-  EXPECT_EQ(testing::internal::GetCapturedStdout(),
-            "3\tincoming\t1.2.3.4\t10\t0\ta\\xc2\\x9b2Jb\n"
-            "2\tincoming\t1.2.3.4\t10\t0\tfdp.\\xe2\\x80\\xaetxt\n"
-            "1\tincoming\t1.2.3.4\t10\t0\tR\\xf6ntgen\n");
+  EXPECT_EQ(queue({.over = true}).out,
+            "id  state     destination  octets  attempts  name\n"
+            "3   incoming  1.2.3.4      10      0         a\\xc2\\x9b2Jb\n"
+            "2   incoming  1.2.3.4      10      0         fdp.\\xe2\\x80\\xaetxt\n"
+            "1   incoming  1.2.3.4      10      0         R\\xf6ntgen\n");
   const Outcome refused = send((folder.path() / "\xe2\x80\xaetxt.\xff").string());
   EXPECT_NE(refused.err.find("/\\xe2\\x80\\xaetxt.\\xff: No such file"), std::string::npos)
       << refused.err;
@@ -140,25 +155,22 @@ TEST_F(RelayCommands, a_full_disk_is_said_to_the_sender_and_the_list_still_comes
   EXPECT_EQ(sent.status, 1);
   EXPECT_TRUE(sent.out.empty());
   EXPECT_NE(sent.err.find("the disk of the spool"), std::string::npos) << sent.err;
-  testing::internal::CaptureStdout();
-  EXPECT_EQ(show_queue(config, {.over = true}), 0);
-  EXPECT_EQ(testing::internal::GetCapturedStdout(), "1\tincoming\t1.2.3.4\t10\t0\ta.txt\n");
+  EXPECT_EQ(listed({.over = true}), "1 incoming 1.2.3.4 10 0 a.txt\n");
 }
 
 TEST_F(RelayCommands, a_file_can_be_changed_while_no_relay_runs) {
   ASSERT_EQ(send(make_file("a.txt", 10)).status, 0);
   EXPECT_EQ(change(SpoolChange::hold, 1).out, "ok\n");
-  EXPECT_EQ(queue().out, "1\theld\t1.2.3.4\t10\t0\ta.txt\n");
+  EXPECT_EQ(listed(), "1 held 1.2.3.4 10 0 a.txt\n");
   const Outcome again = change(SpoolChange::hold, 1);
   EXPECT_EQ(again.status, 1);
   EXPECT_EQ(again.err, "s5066-relay: the file is held\n");
   EXPECT_EQ(change(SpoolChange::release, 1).status, 0);
   EXPECT_EQ(change(SpoolChange::retry, 1).status, 0);
-  EXPECT_EQ(queue().out, "1\tincoming\t1.2.3.4\t10\t0\ta.txt\n");
+  EXPECT_EQ(listed(), "1 incoming 1.2.3.4 10 0 a.txt\n");
   EXPECT_EQ(change(SpoolChange::cancel, 1).status, 0);
   EXPECT_EQ(queue().out, "nothing waits; `queue --all` lists what is over\n");
-  EXPECT_EQ(queue({.over = true}).out,
-            "1\tfailed\t1.2.3.4\t10\t0\ta.txt\tcancelled by the operator\n");
+  EXPECT_EQ(listed({.over = true}), "1 failed 1.2.3.4 10 0 a.txt cancelled by the operator\n");
   EXPECT_EQ(queue({.state = SpoolState::held}).out, "no file fits\n");
   const Outcome late = change(SpoolChange::retry, 1);
   EXPECT_EQ(late.status, 1);
@@ -171,7 +183,7 @@ TEST_F(RelayCommands, a_spool_that_a_relay_is_just_opening_is_not_changed) {
   const posix::Fd lock(::open((config.spool_directory + "/lock").c_str(), O_RDWR | O_CREAT, 0600));
   ASSERT_EQ(::flock(lock.get(), LOCK_EX), 0);
   EXPECT_EQ(change(SpoolChange::hold, 1).status, 1);
-  EXPECT_EQ(queue().out, "1\tincoming\t1.2.3.4\t10\t0\ta.txt\n");
+  EXPECT_EQ(listed(), "1 incoming 1.2.3.4 10 0 a.txt\n");
 }
 
 TEST_F(RelayCommands, show_tells_what_a_file_waits_for) {
@@ -180,15 +192,24 @@ TEST_F(RelayCommands, show_tells_what_a_file_waits_for) {
     return captured([&] { return show_file(config, SpoolId{id}); });
   };
   const std::string begin =
-      "file 1\nstate incoming\nto 1.2.3.4\npriority 4\noctets 10\nattempts 0\n"
+      "id 1\nstate incoming\ndestination 1.2.3.4\npriority 4\noctets 10\nattempts 0\n"
       "name a\\x0a.txt\nexpires 20";
   EXPECT_EQ(show(1).out.substr(0, begin.size()), begin);
-  EXPECT_NE(show(1).out.find("\nwaits for the relay, which does not run\n"), std::string::npos);
+  EXPECT_NE(show(1).out.find("\nwaits_for the relay, which does not run\n"), std::string::npos);
   ASSERT_EQ(change(SpoolChange::hold, 1).status, 0);
-  EXPECT_NE(show(1).out.find("\nwaits for the operator, who holds it\n"), std::string::npos);
+  EXPECT_NE(show(1).out.find("\nwaits_for the operator, who holds it\n"), std::string::npos);
   ASSERT_EQ(change(SpoolChange::cancel, 1).status, 0);
   EXPECT_NE(show(1).out.find("\nlast cancelled by the operator\n"), std::string::npos);
   EXPECT_EQ(show(1).out.find("expires"), std::string::npos);
+  const Outcome json = captured([&] { return show_file(config, SpoolId{1}, control::Form::json); });
+  const auto details = control::read_answer<proto::FileDetails>(json.out);
+  ASSERT_TRUE(details) << json.out;
+  EXPECT_EQ(details->version(), control::kInterfaceVersion);
+  EXPECT_EQ(details->name(), "a\n.txt");
+  const Outcome none = captured([&] { return show_file(config, SpoolId{2}, control::Form::json); });
+  EXPECT_EQ(none.status, 1);
+  EXPECT_EQ(none.err, "");
+  EXPECT_EQ(control::read_answer<proto::FileDetails>(none.out).error().code, ErrorCode::not_found);
   EXPECT_EQ(show(2).status, 1);
 }
 
@@ -254,58 +275,6 @@ TEST_F(RelayCommands, a_file_that_root_sends_first_leaves_a_spool_that_the_servi
   }
   EXPECT_GE(files, 1u);
   EXPECT_EQ(rows(), 1u);
-}
-
-TEST(RelayProgress, finds_its_own_line_in_the_status) {
-  const std::string status =
-      "relay bound=yes\n"
-      "transfer item=1 attempt=1 octets=10 confirmed=3\n"
-      "transfer item=12 attempt=2 octets=20 confirmed=7\n";
-  EXPECT_EQ(status_value(status, 12, "octets"), 20);
-  EXPECT_EQ(status_value(status, 1, "confirmed"), 3);
-  EXPECT_EQ(status_value(status, 2, "octets"), -1);
-  EXPECT_EQ(status_value(status, 1, "nothing"), -1);
-}
-
-TEST(LinkState, is_read_from_the_status_of_the_node) {
-  const std::string json =
-      "{\n \"address\": \"1.2.0.1\",\n \"links\": [\n  {\"peer\": \"1.2.0.3\", \"state\": "
-      "\"idle\"},"
-      "\n  {\n   \"peer\": \"1.2.0.2\",\n   \"state\": \"made\"\n  }\n ]\n}\n";
-  EXPECT_EQ(gateways::link_state(json, "1.2.0.2"), "made");
-  EXPECT_EQ(gateways::link_state(json, "1.2.0.3"), "idle");
-  EXPECT_EQ(gateways::link_state(json, "1.2.0.1"), "");
-  for (std::size_t n = 0; n <= json.size(); ++n) {
-    gateways::link_state(std::string_view(json).substr(0, n), "1.2.0.2");
-  }
-}
-
-TEST(ControlSocket, answers_one_line_and_refuses_an_endless_one) {
-  test::TemporaryFolder folder;
-  const std::string path = (folder.path() / "control.sock").string();
-  boost::asio::io_context io;
-  auto server = std::make_unique<gateways::ControlSocket>(
-      io, path, [](std::string_view request) { return "you said " + std::string(request); });
-  ASSERT_TRUE(server->open());
-  Result<std::string> answer = Error{ErrorCode::io, ""};
-  Result<std::string> longest = answer;
-  Result<std::string> too_long = answer;
-  std::thread client([&] {
-    const auto timeout = std::chrono::seconds(20);
-    const std::size_t most = gateways::ControlSocket::kRequestOctetsMax - 1;
-    answer = posix::ask_control(path, "status", timeout);
-    longest = posix::ask_control(path, std::string(most, 'a'), timeout);
-    too_long = posix::ask_control(path, std::string(most + 1, 'a'), timeout);
-    io.stop();
-  });
-  io.run();
-  client.join();
-  EXPECT_EQ(*answer, "you said status");
-  EXPECT_TRUE(longest && longest->starts_with("you said aaa"));
-  EXPECT_FALSE(too_long && !too_long->empty());
-  server.reset();
-  EXPECT_FALSE(std::filesystem::exists(path));
-  EXPECT_FALSE(posix::ask_control(path, "status", std::chrono::seconds(1)));
 }
 
 }  // namespace

@@ -8,9 +8,12 @@
 #include <atomic>
 #include <thread>
 
-#include "gateways/common/control_socket.h"
+#include "config/proto/control.pb.h"
 #include "gateways/file_relay/relay_commands.h"
 #include "gateways/file_relay/relay_setup.h"
+#include "s5066d/control/control_socket.h"
+#include "s5066d/control/json.h"
+#include "s5066d/control/text.h"
 #include "s5066d/posix/socket.h"
 #include "tests/support/patience.h"
 #include "tests/support/sis_server_stand_in.h"
@@ -40,12 +43,14 @@ class RelayServiceTest : public testing::Test {
   }
 
   void start_node() {
-    node = std::make_unique<gateways::ControlSocket>(
-        server.io, config.node_control_socket, [this](std::string_view) {
+    node = std::make_unique<control::ControlSocket>(
+        server.io, control::SocketConfig{.path = config.node_control_socket},
+        [this](std::string_view) {
           ++asked;
-          return "{\"up_s\": " + std::to_string(up_s) +
-                 ", \"lockstep\": " + (lockstep ? "true" : "false") + "}\n";
-        });
+          return Result<std::string>("{\"up_s\": " + std::to_string(up_s) +
+                                     ", \"lockstep\": " + (lockstep ? "true" : "false") + "}");
+        },
+        log);
     ASSERT_TRUE(node->open());
   }
   void start() {
@@ -53,6 +58,17 @@ class RelayServiceTest : public testing::Test {
     const auto started = service->start();
     ASSERT_TRUE(started) << started.error().detail;
     ASSERT_TRUE(until([&] { return server.bound > 0; }));
+  }
+  std::string ask(const std::string& request) {
+    Result<std::string> answer = Error{ErrorCode::io, ""};
+    std::atomic<bool> done = false;
+    std::thread other([&] {
+      answer = posix::ask_control(control_socket_path(config), request, std::chrono::seconds(10));
+      done = true;
+    });
+    EXPECT_TRUE(until([&] { return done.load(); }));
+    other.join();
+    return answer ? *answer : answer.error().detail;
   }
   template <typename Condition>
   bool until(Condition condition) {
@@ -93,7 +109,7 @@ class RelayServiceTest : public testing::Test {
   RelayConfig config;
   Lines log;
   test::SisServerStandIn server{gateways::kRcopSap};
-  std::unique_ptr<gateways::ControlSocket> node;
+  std::unique_ptr<control::ControlSocket> node;
   int asked = 0;
   double up_s = 100;
   bool lockstep = true;
@@ -191,20 +207,53 @@ TEST_F(RelayServiceTest, a_command_changes_a_file_through_the_relay_that_runs) {
   EXPECT_EQ(state(id), SpoolState::failed);
 }
 
-TEST_F(RelayServiceTest, a_request_that_it_does_not_know_is_answered_with_those_that_it_knows) {
+TEST_F(RelayServiceTest, a_request_that_it_does_not_know_is_refused_in_json) {
   ASSERT_NO_FATAL_FAILURE(start());
-  for (const std::string request :
-       {"", "hold", "hold ", "hold x", "hold 1 2", "drop 1", "hold -1"}) {
-    std::string answer;
-    std::atomic<bool> done = false;
-    std::thread other([&] {
-      answer = *posix::ask_control(control_socket_path(config), request, std::chrono::seconds(10));
-      done = true;
-    });
-    EXPECT_TRUE(until([&] { return done.load(); }));
-    other.join();
-    EXPECT_EQ(answer.rfind("error: known requests are ", 0), 0u) << request << ": " << answer;
+  const std::string usage = "the request is `hold ID`";
+  const std::string known =
+      "requests are status, wake, hold, release, retry, cancel, counters, events, help";
+  for (const auto& [request, text] : std::map<std::string, std::string>{{"", known},
+                                                                        {"drop 1", known},
+                                                                        {"hold", usage},
+                                                                        {"hold ", usage},
+                                                                        {"hold x", usage},
+                                                                        {"hold 1 2", usage},
+                                                                        {"hold -1", usage}}) {
+    const auto answer = control::read_answer<proto::Done>(ask(request));
+    ASSERT_FALSE(answer) << request;
+    EXPECT_EQ(answer.error().detail, text) << request;
   }
+}
+
+// Each answer is the message that `help` names, has the version, and is shown as text.
+TEST_F(RelayServiceTest, every_request_is_answered_by_its_message) {
+  ASSERT_NO_FATAL_FAILURE(start());
+  server.say(sis::DataFlowOff{});
+  const auto id = send();
+  const auto expect = [&](const std::string& request, auto answer) {
+    const std::string json = ask(request);
+    EXPECT_NE(json.find("\"version\": 1"), std::string::npos) << json;
+    const auto read = control::read_answer(json, answer);
+    EXPECT_TRUE(read) << request << ": " << json;
+    EXPECT_NE(control::text_of(answer), "") << request;
+    return answer;
+  };
+  EXPECT_EQ(expect("wake", proto::Done()).note(), "");
+  for (const char* change : {"hold", "release", "retry", "cancel"}) {
+    std::string json;
+    ASSERT_TRUE(until([&] {  // the relay may be working on the file
+      json = ask(change + (" " + std::to_string(id.value)));
+      return json.find("ask again") == std::string::npos;
+    }));
+    EXPECT_NE(json.find("\"version\": 1"), std::string::npos) << json;
+  }
+  const auto status = expect("status", proto::RelayStatus());
+  EXPECT_EQ(status.program().name(), "s5066-relay");
+  EXPECT_TRUE(status.bound());
+  EXPECT_EQ(expect("help", proto::VerbList()).verbs_size(), 9);
+  expect("counters", proto::CounterTable());
+  const auto events = expect("events event=relay_started", proto::Events());
+  ASSERT_EQ(events.events_size(), 1);
 }
 
 }  // namespace

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gateways/common/service_main.h"
+
+#include <algorithm>
+#include <boost/program_options/parsers.hpp>
+#include <boost/program_options/positional_options.hpp>
+#include <iostream>
+
+#include "gateways/common/spool_lock.h"
+#include "s5066d/base/version.h"
+#include "s5066d/posix/log_writer.h"
+#include "s5066d/posix/main_tail.h"
+
+namespace s5066::gateways {
+namespace {
+
+namespace options = boost::program_options;
+
+/// Longest word of a request: a mail address or a Message-ID.
+constexpr std::size_t kWordOctetsMax = 300;
+
+std::vector<control::VerbInfo> requests_of(const ServiceProgram& program) {
+  std::vector<control::VerbInfo> verbs = program.verbs;
+  verbs.insert(verbs.end(), {control::kCountersVerb, control::kEventsVerb});
+  return verbs;
+}
+
+options::options_description known_options(const ServiceProgram& program) {
+  options::options_description known("Options");
+  auto add = known.add_options();
+  add("config", options::value<std::string>()->value_name("FILE"), "see config/examples");
+  known.add(program.options);
+  add("json", "print the answer as JSON");
+  add("version", "print the version");
+  add("help", "print this help");
+  return known;
+}
+
+ServiceArguments parse(const options::options_description& known, int argc, char** argv) {
+  options::options_description hidden;
+  hidden.add_options()("command", options::value<std::string>());
+  hidden.add_options()("words", options::value<std::vector<std::string>>());
+  options::options_description all;
+  all.add(known).add(hidden);
+  options::positional_options_description positions;
+  positions.add("command", 1).add("words", -1);
+  ServiceArguments arguments;
+  auto& given = arguments.given;
+  options::store(options::command_line_parser(argc, argv).options(all).positional(positions).run(),
+                 given);
+  if (given.count("command")) arguments.command = given["command"].as<std::string>();
+  if (given.count("words")) arguments.words = given["words"].as<std::vector<std::string>>();
+  if (given.count("json")) arguments.form = control::Form::json;
+  return arguments;
+}
+
+int usage(const ServiceProgram& program) {
+  std::cerr << service_synopsis(program);
+  return posix::kExitUsage;
+}
+
+int serve(const ServiceProgram& program, LogSink& log) {
+  const auto fail = [&](const Error& error, int status) {
+    LogLine(log, LogLevel::error, "gateway_failed").kv("reason", to_string(error));
+    std::cerr << program.name << ": " << escaped(error.detail) << "\n";
+    return status;
+  };
+  // No restart mends the configuration, or the owner of a file.
+  if (program.check) {
+    if (auto checked = program.check(); !checked) return fail(checked.error(), posix::kExitUsage);
+  }
+  if (auto may = check_spool_writable(program.spool_directory()); !may) {
+    return fail(may.error(), posix::kExitUsage);
+  }
+  const auto served = program.serve(log);
+  return served ? posix::kExitOk : fail(served.error(), posix::kExitEnvironment);
+}
+
+Result<std::string> request_line(const ServiceProgram& program, const ServiceArguments& arguments) {
+  const auto own = program.requests.find(arguments.command);
+  if (own != program.requests.end()) return own->second(arguments);
+  std::string line = arguments.command;
+  for (const std::string& word : arguments.words) {
+    if (!is_request_word(word)) {
+      return Error{ErrorCode::bad_field, "an argument is one word of printable ASCII, at most " +
+                                             std::to_string(kWordOctetsMax) + " octets"};
+    }
+    line += " " + word;
+  }
+  return line;
+}
+
+int ask(const ServiceProgram& program, const control::VerbInfo& verb,
+        const ServiceArguments& arguments) {
+  const auto line = request_line(program, arguments);
+  if (!line) {
+    std::cerr << program.name << ": " << escaped(line.error().detail) << "\n";
+    return posix::kExitUsage;
+  }
+  return control::ask_and_print(program.name, program.control_socket(), *line, verb.answer(),
+                                arguments.form);
+}
+
+std::optional<int> carry_out(const ServiceProgram& program, const ServiceArguments& arguments,
+                             LogSink& log) {
+  if (arguments.command == "run" && arguments.words.empty()) return serve(program, log);
+  if (arguments.command == "check" && arguments.words.empty()) return posix::kExitOk;
+  for (const ServiceCommand& command : program.commands) {
+    if (command.name == arguments.command) return command.run(arguments, log);
+  }
+  for (const control::VerbInfo& verb : requests_of(program)) {
+    if (verb.name == arguments.command) return ask(program, verb, arguments);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool is_request_word(const std::string& word) {
+  return !word.empty() && word.size() <= kWordOctetsMax &&
+         std::all_of(word.begin(), word.end(), [](char c) { return c > 32 && c < 127; });
+}
+
+std::string service_synopsis(const ServiceProgram& program) {
+  std::string text;
+  const auto add = [&](std::string_view name, std::string_view arguments,
+                       std::string_view purpose) {
+    text.append(program.name).append(" ").append(name).append(" --config FILE");
+    if (!arguments.empty()) text.append(" ").append(arguments);
+    text.append("\n    ").append(purpose).append("\n");
+  };
+  add("run", "", "serve");
+  add("check", "", "only check the configuration");
+  for (const ServiceCommand& command : program.commands) {
+    add(command.name, command.arguments, command.purpose);
+  }
+  for (const control::VerbInfo& verb : requests_of(program)) {
+    add(verb.name, verb.arguments, verb.purpose);
+  }
+  for (const auto& [alias, name] : program.aliases) add(alias, "", "the same as " + name);
+  return text;
+}
+
+int service_main(const ServiceProgram& program, int argc, char** argv) {
+  const auto known = known_options(program);
+  ServiceArguments arguments = parse(known, argc, argv);
+  if (arguments.given.count("help")) {
+    std::cout << service_synopsis(program) << "\n" << known;
+    return posix::kExitOk;
+  }
+  if (arguments.given.count("version")) {
+    std::cout << version_line(program.name);
+    return posix::kExitOk;
+  }
+  if (arguments.command.empty() || !arguments.given.count("config")) return usage(program);
+  const auto alias = program.aliases.find(arguments.command);
+  if (alias != program.aliases.end()) arguments.command = alias->second;
+
+  const ServiceLoaded loaded = program.load(arguments.given["config"].as<std::string>());
+  for (const std::string& problem : loaded.problems) std::cerr << problem << "\n";
+  if (!loaded.problems.empty()) return posix::kExitUsage;
+  if (arguments.command == "run" || arguments.command == "check") {
+    for (const std::string& warning : loaded.warnings) std::cerr << warning << "\n";
+  }
+  posix::LogWriter log(program.log_level());
+  if (const auto status = carry_out(program, arguments, log)) return *status;
+  return usage(program);
+}
+
+}  // namespace s5066::gateways

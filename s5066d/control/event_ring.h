@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The last lines of a daemon's log, for `events` of the control interface.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "s5066d/base/log.h"
+#include "s5066d/base/result.h"
+#include "s5066d/base/time.h"
+#include "s5066d/posix/socket.h"
+
+namespace s5066::control {
+
+struct LoggedEvent {
+  std::uint64_t sequence = 0;  // 1 for the first line of the process
+  Duration utc{};              // since 1970
+  LogLevel level = LogLevel::info;
+  std::string line;
+};
+
+/// Conditions of `events`. A line must meet all of them.
+struct EventFilter {
+  std::size_t count = 100;  // at most the last ones
+  LogLevel least = LogLevel::info;
+  std::string event{};      // name of the event; empty: any
+  std::string with{};       // a part of the line; empty: any
+  std::uint64_t after = 0;  // only lines with a larger sequence
+};
+
+/// Passes each line on to another sink and keeps the last kEventsMax. Lines of level debug are
+/// passed on and not kept, because each D_PDU is one. May be used from any thread.
+class EventRing final : public LogSink {
+ public:
+  static constexpr std::size_t kEventsMax = 1000;
+  static constexpr std::size_t kLineOctetsMax = 1024;  // of a line that is kept
+
+  explicit EventRing(LogSink& sink, std::function<Duration()> utc_clock = posix::utc_now)
+      : sink_(sink), utc_clock_(std::move(utc_clock)) {}
+  EventRing(const EventRing&) = delete;
+  EventRing& operator=(const EventRing&) = delete;
+
+  void write(LogLevel level, std::string_view line) override;
+
+  /// Returns the last lines that meet the filter, oldest first.
+  std::vector<LoggedEvent> last(const EventFilter& filter) const;
+  /// Returns the sequence of the newest and of the oldest line that is kept; 0 if there is none.
+  std::uint64_t newest() const;
+  std::uint64_t oldest() const;
+
+ private:
+  LogSink& sink_;
+  std::function<Duration()> utc_clock_;
+  mutable std::mutex mutex_;  // guards everything below
+  std::uint64_t sequence_ = 0;
+  std::deque<LoggedEvent> events_;
+};
+
+}  // namespace s5066::control
