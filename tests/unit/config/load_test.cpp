@@ -323,6 +323,24 @@ TEST(ConfigLoad, what_is_left_out_keeps_the_default_of_its_layer) {
   EXPECT_FALSE(loaded.value->capture.has_value());
 }
 
+TEST(ConfigLoad, a_control_socket_is_for_the_group_only_if_it_says_so) {
+  const std::string relay = "spool_directory: \"s\" inbox_directory: \"i\" ";
+  const std::string mail = "spool_directory: \"s\" node_id: \"10.1.1.1\" ";
+  for (const bool group_too : {false, true}) {
+    const std::string control =
+        std::string(" control { socket: \"c\"") + (group_too ? " group_too: true }" : " }");
+    const auto of_node = parse_node("f", kGood + control);
+    const auto of_relay = parse_relay("f", relay + control);
+    const auto of_mail = parse_mail("f", mail + control);
+    ASSERT_TRUE(of_node.value && of_node.value->control && of_relay.value && of_mail.value);
+    EXPECT_EQ(of_node.value->control->path, "c");
+    EXPECT_EQ(of_node.value->control->group_too, group_too);
+    EXPECT_EQ(of_relay.value->control_group_too, group_too);
+    EXPECT_EQ(of_mail.value->control_group_too, group_too);
+  }
+  EXPECT_FALSE(parse_relay("f", relay + "node_control { socket: \"c\" group_too: true }").value);
+}
+
 TEST(ConfigLoad, a_capture_is_bounded_as_stated_or_else_by_default) {
   const auto capture = [](const std::string& more) {
     const auto loaded = parse_node("f", kGood + " capture { file: \"c\"" + more + " }");
