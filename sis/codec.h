@@ -21,14 +21,10 @@ inline constexpr std::uint8_t kPreamble1 = 0xEB;
 inline constexpr std::uint8_t kVersion = 0x00;
 /// Largest value of the 16-bit size field, which counts from the type octet on.
 inline constexpr std::size_t kBodyOctetsMax = 65535;
-/// Octets that do not belong to the U_PDU in types 20 and 24, and in types 21 and 25 without lists
-/// of blocks (A.2.2.20, A.2.2.24; A.2.2.21, A.2.2.25).
+/// Octets of types 20 and 24 that do not belong to the U_PDU (A.2.2.20, A.2.2.24).
 inline constexpr std::size_t kUnidataRequestFixed = 12;
-inline constexpr std::size_t kUnidataIndicationFixed = 13;
 /// Octets of types 18 and 19 before the body of the message (A.2.2.19).
 inline constexpr std::size_t kManagementFixed = 2;
-/// Octets of types 22, 23, 26 and 27 before the copied part of the U_PDU (A.2.2.22, …).
-inline constexpr std::size_t kAnswerFixed = 8;
 
 /// Type numbers (A.2.2.3 to A.2.2.27).
 enum class Type : std::uint8_t {

@@ -14,6 +14,9 @@
 namespace s5066::sis {
 namespace {
 
+/// Octets of type 21 without blocks that do not belong to the U_PDU (A.2.2.21).
+constexpr std::size_t kUnidataIndicationFixed = 13;
+
 Bytes frame_of(const Primitive& primitive) {
   Bytes out;
   encode(primitive, out);
