@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "s5066d/base/take_front.h"
 #include "sis/codec.h"
 #include "sis/text.h"
 
@@ -230,7 +231,7 @@ void ClientCore::forget_connection() {
   framer_ = {};
   writing_ = false;
   bind_due_ = false;
-  farewell_.clear();
+  last_octets_.clear();
   keep_alive_due_ = false;
   keep_alive_at_.reset();
   keep_alive_kind_ = KeepAliveSent::answer;
@@ -239,8 +240,8 @@ void ClientCore::forget_connection() {
 void ClientCore::stop(Instant now) {
   if (state_ == State::stopped || state_ == State::stopping) return;
   const bool unbind = state_ == State::bound || (state_ == State::binding && !bind_due_);
-  while (const auto primitive = links_.poll_primitive()) encode(*primitive, farewell_);
-  if (unbind) encode(UnbindRequest{}, farewell_);
+  while (const auto primitive = links_.poll_primitive()) encode(*primitive, last_octets_);
+  if (unbind) encode(UnbindRequest{}, last_octets_);
   leave_binding(now);
   if (!connected()) {
     if (state_ == State::connecting) actions_.push_back(Disconnect{});
@@ -252,7 +253,7 @@ void ClientCore::stop(Instant now) {
   keep_alive_due_ = false;
   timers_ = {};
   timers_.set(Timer::attempt, now + config_.stop_timeout);
-  if (!writing_ && farewell_.empty()) finish_stop();
+  if (!writing_ && last_octets_.empty()) finish_stop();
 }
 
 void ClientCore::finish_stop() {
@@ -502,11 +503,7 @@ Result<void> ClientCore::request_hard_link_reject(Instant, const HardLink& link,
 // --- Out -----------------------------------------------------------------------------------------
 
 std::optional<ClientCore::Action> ClientCore::poll_action() {
-  if (!actions_.empty()) {
-    Action action = std::move(actions_.front());
-    actions_.pop_front();
-    return action;
-  }
+  if (auto action = take_front(actions_)) return action;
   if (!connected() || writing_) return std::nullopt;
   Bytes octets = next_octets();
   if (octets.empty()) return std::nullopt;
@@ -519,7 +516,7 @@ Bytes ClientCore::next_octets() {
   if (std::exchange(bind_due_, false)) {
     encode(BindRequest{.sap = config_.sap, .rank = config_.rank, .service = config_.service}, out);
   }
-  append(out, std::exchange(farewell_, {}));
+  append(out, std::exchange(last_octets_, {}));
   if (std::exchange(keep_alive_due_, false)) {
     timers_.clear(Timer::keep_alive_answer);
     encode(KeepAlive{}, out);
@@ -536,14 +533,11 @@ void ClientCore::on_sent(Instant) {
     counters_.add(ClientCounter::sent);
     events_.push_back(event::Sent{id});
   }
-  if (state_ == State::stopping && farewell_.empty()) finish_stop();
+  if (state_ == State::stopping && last_octets_.empty()) finish_stop();
 }
 
 std::optional<Event> ClientCore::poll_event() {
-  if (events_.empty()) return std::nullopt;
-  Event event = std::move(events_.front());
-  events_.pop_front();
-  return event;
+  return take_front(events_);
 }
 
 // --- Time ----------------------------------------------------------------------------------------

@@ -230,7 +230,7 @@ class ClientCore {
   bool writing_ = false;  // the transport has a SendBytes
   bool bind_due_ = false;
   bool keep_alive_due_ = false;
-  Bytes farewell_;                        // the last primitives before we stop
+  Bytes last_octets_;                     // the last primitives before we stop
   std::optional<Instant> keep_alive_at_;  // time of our last one
   KeepAliveSent keep_alive_kind_ = KeepAliveSent::answer;
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "s5066d/base/take_front.h"
+
 namespace s5066::sis {
 
 namespace {
@@ -22,14 +24,6 @@ Result<void> check(const HardLink& link) {
   }
   if (link.remote.value > Address::kMax) return bad("remote address");
   return {};
-}
-
-template <typename T>
-std::optional<T> pop(std::deque<T>& queue) {
-  if (queue.empty()) return std::nullopt;
-  T front = std::move(queue.front());
-  queue.pop_front();
-  return front;
 }
 
 }  // namespace
@@ -146,11 +140,11 @@ std::optional<Instant> ClientLinks::next_deadline() const {
 }
 
 std::optional<Primitive> ClientLinks::poll_primitive() {
-  return pop(primitives_);
+  return take_front(primitives_);
 }
 
 std::optional<Event> ClientLinks::poll_event() {
-  return pop(events_);
+  return take_front(events_);
 }
 
 }  // namespace s5066::sis

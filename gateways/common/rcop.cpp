@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "s5066d/base/assert.h"
+#include "s5066d/base/take_front.h"
 
 namespace s5066::gateways {
 namespace {
@@ -190,10 +191,7 @@ void RcopReassembler::note_dropped(const Contexts::value_type& entry, const char
 }
 
 std::optional<RcopReassembler::Dropped> RcopReassembler::poll_dropped() {
-  if (dropped_.empty()) return std::nullopt;
-  Dropped dropped = std::move(dropped_.front());
-  dropped_.pop_front();
-  return dropped;
+  return take_front(dropped_);
 }
 
 // The entry stays until its time is up, with no octets but the first segment, so that the rest of

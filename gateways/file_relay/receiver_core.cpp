@@ -8,6 +8,7 @@
 #include "gateways/common/sha256.h"
 #include "s5066d/base/assert.h"
 #include "s5066d/base/deadline_table.h"
+#include "s5066d/base/take_front.h"
 
 namespace s5066::file_relay {
 namespace {
@@ -39,7 +40,7 @@ using gateways::SisUnidata;
 using gateways::StoreRequest;
 using gateways::StoreResult;
 
-ReceiverCore::ReceiverCore(const Config& config, IdSource& ids, const gateways::UtcReference& utc)
+ReceiverCore::ReceiverCore(const Config& config, IdSource& ids, const UtcClock& utc)
     : config_(config), ids_(ids), utc_(utc) {
   S5066_ASSERT(config.files_max > 0 && config.acknowledgements_max > 0);
   S5066_ASSERT(config.priority < 16);
@@ -256,17 +257,11 @@ std::optional<Instant> ReceiverCore::next_deadline() const {
 }
 
 std::optional<RelayEvent> ReceiverCore::poll_event() {
-  if (events_.empty()) return std::nullopt;
-  RelayEvent event = std::move(events_.front());
-  events_.pop_front();
-  return event;
+  return take_front(events_);
 }
 
 std::optional<StoreRequest> ReceiverCore::poll_store() {
-  if (requests_.empty()) return std::nullopt;
-  StoreRequest request = std::move(requests_.front());
-  requests_.pop_front();
-  return request;
+  return take_front(requests_);
 }
 
 }  // namespace s5066::file_relay

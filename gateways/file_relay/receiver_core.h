@@ -14,11 +14,11 @@
 #include "gateways/common/rcop.h"
 #include "gateways/common/sis_port.h"
 #include "gateways/common/store_port.h"
-#include "gateways/common/utc_reference.h"
 #include "gateways/file_relay/bftp.h"
 #include "gateways/file_relay/relay_types.h"
 #include "s5066d/base/counter_set.h"
 #include "s5066d/base/time.h"
+#include "s5066d/base/utc_clock.h"
 
 namespace s5066::file_relay {
 
@@ -50,7 +50,7 @@ class ReceiverCore {
     Duration store_retry_max = std::chrono::minutes(5);
   };
 
-  ReceiverCore(const Config& config, IdSource& ids, const gateways::UtcReference& utc);
+  ReceiverCore(const Config& config, IdSource& ids, const UtcClock& utc);
 
   // Events in.
   void on_lost(Instant now);
@@ -103,7 +103,7 @@ class ReceiverCore {
 
   Config config_;
   IdSource& ids_;
-  const gateways::UtcReference& utc_;
+  const UtcClock& utc_;
   std::list<File> files_;
   std::list<Pending> acknowledgements_;
   std::deque<gateways::StoreRequest> requests_;  // at most one per file

@@ -6,6 +6,7 @@
 #include "s5066d/base/assert.h"
 #include "s5066d/base/deadline_table.h"
 #include "s5066d/base/duration_text.h"
+#include "s5066d/base/take_front.h"
 
 namespace s5066::file_relay {
 namespace {
@@ -164,11 +165,7 @@ std::optional<Instant> RelayCore::next_deadline() const {
 
 // Acknowledgements go before files: the other side may be waiting with its next attempt.
 std::optional<RelayCore::Action> RelayCore::poll_action() {
-  if (!events_.empty()) {
-    RelayEvent event = std::move(events_.front());
-    events_.pop_front();
-    return event;
-  }
+  if (auto event = take_front(events_)) return std::move(*event);
   if (auto event = receiver_.poll_event()) return std::move(*event);
   if (auto event = sender_.poll_event()) return std::move(*event);
   if (auto request = receiver_.poll_store()) return std::move(*request);

@@ -11,12 +11,12 @@
 #include "gateways/common/rcop.h"
 #include "gateways/common/sis_port.h"
 #include "gateways/common/store_port.h"
-#include "gateways/common/utc_reference.h"
 #include "gateways/file_relay/receiver_core.h"
 #include "gateways/file_relay/relay_types.h"
 #include "gateways/file_relay/sender_core.h"
 #include "s5066d/base/counter_set.h"
 #include "s5066d/base/time.h"
+#include "s5066d/base/utc_clock.h"
 
 namespace s5066::file_relay {
 
@@ -72,7 +72,7 @@ class RelayCore {
 
   Config config_;
   IdSource ids_;
-  gateways::UtcReference utc_;
+  UtcClock utc_;
   gateways::RcopReassembler reassembler_;
   SenderCore sender_;
   ReceiverCore receiver_;

@@ -16,7 +16,6 @@
 namespace s5066::file_relay {
 
 namespace asio = boost::asio;
-using gateways::SisEvent;
 
 namespace {
 
@@ -184,46 +183,23 @@ void RelayService::arm_timer() {
 // --- Events in -----------------------------------------------------------------------------------
 
 void RelayService::on_sis(const sis::Event& event) {
-  namespace in = sis::event;
-  if (const auto* bound = std::get_if<in::Bound>(&event)) {
-    if (asker_) asker_->ask();  // the node may be another one now
-    to_core(gateways::SisBound{bound->mtu});
-  } else if (std::holds_alternative<in::Lost>(event) ||
-             std::holds_alternative<in::Unbound>(event) ||
-             std::holds_alternative<in::BindRejected>(event)) {
-    LogLine(log_, LogLevel::warning, "sis").kv("event", sis::to_string(event));
-    requests_.clear();
-    to_core(gateways::SisLost{});
-  } else if (std::holds_alternative<in::FlowOff>(event)) {
-    to_core(gateways::SisFlow{false});
-  } else if (std::holds_alternative<in::FlowOn>(event)) {
-    to_core(gateways::SisFlow{true});
-  } else if (const auto* arrived = std::get_if<in::Indication>(&event)) {
-    to_core(gateways::SisIndication{arrived->unidata.source, arrived->unidata.source_sap,
-                                    arrived->unidata.updu});
-  } else if (const auto* confirmed = std::get_if<in::Confirmed>(&event)) {
-    if (const auto id = take_request(confirmed->id)) to_core(gateways::SisConfirmed{*id});
-  } else if (const auto* rejected = std::get_if<in::Rejected>(&event)) {
-    if (const auto id = take_request(rejected->id)) {
-      to_core(gateways::SisRejected{*id, rejected->reason});
-    }
-  } else if (const auto* unresolved = std::get_if<in::Unresolved>(&event)) {
-    // All requests end with the binding. The core is told of the binding first, because a file that
-    // only lost its connection need not wait before it starts again.
-    if (!client_->bound()) to_core(gateways::SisLost{});
-    if (const auto id = take_request(unresolved->id)) to_core(gateways::SisUnresolved{*id});
+  const auto ours = requests_.event_of(event);
+  if (!ours) return;
+  if (std::holds_alternative<gateways::SisBound>(*ours) && asker_) {
+    asker_->ask();  // the node may be another one now
   }
+  if (std::holds_alternative<gateways::SisLost>(*ours)) {
+    LogLine(log_, LogLevel::warning, "sis").kv("event", sis::to_string(event));
+  }
+  // All requests end with the binding. The core is told of the binding first, because a file that
+  // only lost its connection need not wait before it starts again.
+  if (std::holds_alternative<gateways::SisUnresolved>(*ours) && !client_->bound()) {
+    to_core(gateways::SisLost{});
+  }
+  to_core(*ours);
 }
 
-std::optional<gateways::SisRequestId> RelayService::take_request(sis::RequestId id) {
-  const auto found = requests_.find(id);
-  if (found == requests_.end()) return std::nullopt;
-  const gateways::SisRequestId ours = found->second;
-  requests_.erase(found);
-  return ours;
-}
-
-void RelayService::to_core(const SisEvent& event) {
+void RelayService::to_core(const gateways::SisEvent& event) {
   core_.on_sis(now(), event);
   drain();
 }
@@ -320,34 +296,21 @@ CounterRows RelayService::counters() const {
 
 void RelayService::drain() {
   if (std::exchange(draining_, true)) return;  // a client may report while it takes a request
-  for (steps_.begin();; steps_.count()) {
-    if (auto action = core_.poll_action()) {
-      std::visit([this](auto& value) { carry_out(std::move(value)); }, *action);
-    } else if (!refused_.empty()) {
-      const SisEvent refused = refused_.front();
-      refused_.pop_front();
-      core_.on_sis(now(), refused);
-    } else {
-      break;
-    }
+  steps_.begin();
+  while (auto action = core_.poll_action()) {
+    std::visit([this](auto& value) { carry_out(std::move(value)); }, *action);
+    steps_.count();
   }
   draining_ = false;
   arm_timer();
 }
 
 void RelayService::carry_out(gateways::SisUnidata updu) {
-  const auto accepted = client_->request_unidata({.priority = updu.priority,
-                                                  .destination_sap = updu.destination_sap,
-                                                  .destination = updu.destination,
-                                                  .delivery = updu.delivery,
-                                                  .time_to_live = (updu.time_to_live_s + 1) / 2,
-                                                  .updu = std::move(updu.updu)});
-  if (accepted) {
-    requests_[*accepted] = updu.id;
-    return;
-  }
+  const gateways::SisRequestId id = updu.id;
+  const auto accepted = requests_.request(*client_, std::move(updu));
+  if (accepted) return;
   LogLine(log_, LogLevel::warning, "request_refused").kv("reason", to_string(accepted.error()));
-  refused_.push_back(gateways::SisUnresolved{updu.id});
+  core_.on_sis(now(), gateways::SisUnresolved{id});
 }
 
 void RelayService::carry_out(gateways::StoreRequest request) {

@@ -6,7 +6,6 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <deque>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +14,7 @@
 #include "gateways/common/node_time.h"
 #include "gateways/common/node_time_asker.h"
 #include "gateways/common/service_host.h"
+#include "gateways/common/sis_requests.h"
 #include "gateways/common/sqlite_store.h"
 #include "gateways/common/store_thread.h"
 #include "gateways/file_relay/relay_config.h"
@@ -62,7 +62,6 @@ class RelayService {
   void add_verbs();
   std::string status();
   Result<std::string> change(gateways::SpoolChange change, SpoolId id);
-  std::optional<gateways::SisRequestId> take_request(sis::RequestId id);
 
   RelayConfig config_;
   gateways::ServiceHost host_;
@@ -77,9 +76,8 @@ class RelayService {
   StepLimit steps_;
   bool draining_ = false;
   bool stopping_ = false;
-  std::deque<gateways::SisEvent> refused_;             // requests the client did not take
   std::deque<gateways::StoreRequest> store_requests_;  // for which the store had no room yet
-  std::map<sis::RequestId, gateways::SisRequestId> requests_;
+  gateways::SisRequests requests_;
   std::unique_ptr<sis::Client> client_;
   std::unique_ptr<gateways::StoreThread<gateways::SqliteStore>> store_;
 };

@@ -7,6 +7,8 @@
 #include "gateways/common/rcop.h"
 #include "s5066d/base/assert.h"
 #include "s5066d/base/deadline_table.h"
+#include "s5066d/base/fair_turn.h"
+#include "s5066d/base/take_front.h"
 
 namespace s5066::file_relay {
 
@@ -66,7 +68,7 @@ const CounterTable<RelaySenderCounter>& counter_table(RelaySenderCounter) {
   return kSenderCounters;
 }
 
-SenderCore::SenderCore(const Config& config, IdSource& ids, const gateways::UtcReference& utc)
+SenderCore::SenderCore(const Config& config, IdSource& ids, const UtcClock& utc)
     : config_(config), ids_(ids), utc_(utc) {
   S5066_ASSERT(config.active_max > 0 && config.items_max > 0);
   S5066_ASSERT(config.line_rate_bps > 0);
@@ -512,7 +514,7 @@ bool SenderCore::goes_before(const Item& a, const Item& b, bool fair) const {
 }
 
 SenderCore::Item* SenderCore::choose_item_for(Address address, const Station& station) {
-  const bool fair = station.turns % kFairTurn == kFairTurn - 1;
+  const bool fair = is_fair_turn(station.turns, kFairTurn);
   Item* best = nullptr;
   for (const SpoolId id : active_) {
     Item& item = items_.at(id);
@@ -920,17 +922,11 @@ std::optional<Instant> SenderCore::next_deadline() const {
 }
 
 std::optional<RelayEvent> SenderCore::poll_event() {
-  if (events_.empty()) return std::nullopt;
-  RelayEvent event = std::move(events_.front());
-  events_.pop_front();
-  return event;
+  return take_front(events_);
 }
 
 std::optional<StoreRequest> SenderCore::poll_store() {
-  if (requests_.empty()) return std::nullopt;
-  StoreRequest request = std::move(requests_.front());
-  requests_.pop_front();
-  return request;
+  return take_front(requests_);
 }
 
 std::size_t SenderCore::octets_held() const {

@@ -21,11 +21,11 @@
 
 #include "gateways/common/sis_port.h"
 #include "gateways/common/store_port.h"
-#include "gateways/common/utc_reference.h"
 #include "gateways/file_relay/bftp.h"
 #include "gateways/file_relay/relay_types.h"
 #include "s5066d/base/counter_set.h"
 #include "s5066d/base/time.h"
+#include "s5066d/base/utc_clock.h"
 
 namespace s5066::file_relay {
 
@@ -86,7 +86,7 @@ class SenderCore {
     std::optional<BftpHeader> header;  // FRAPv2
   };
 
-  SenderCore(const Config& config, IdSource& ids, const gateways::UtcReference& utc);
+  SenderCore(const Config& config, IdSource& ids, const UtcClock& utc);
 
   // Events in.
   void on_start(Instant now);
@@ -249,7 +249,7 @@ class SenderCore {
 
   Config config_;
   IdSource& ids_;
-  const gateways::UtcReference& utc_;
+  const UtcClock& utc_;
   Instant now_{};
   std::optional<std::size_t> mtu_;  // while bound
   std::map<SpoolId, Item> items_;

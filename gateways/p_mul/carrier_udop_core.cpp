@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "s5066d/base/assert.h"
+#include "s5066d/base/take_front.h"
 
 namespace s5066::p_mul {
 namespace {
@@ -173,17 +174,11 @@ void CarrierUdopCore::send(Instant now, const OutgoingPdu& pdu, bool arq) {
 }
 
 std::optional<gateways::SisUnidata> CarrierUdopCore::poll_unidata() {
-  if (requests_.empty()) return std::nullopt;
-  gateways::SisUnidata request = std::move(requests_.front());
-  requests_.pop_front();
-  return request;
+  return take_front(requests_);
 }
 
 std::optional<Bytes> CarrierUdopCore::poll_datagram() {
-  if (datagrams_.empty()) return std::nullopt;
-  Bytes datagram = std::move(datagrams_.front());
-  datagrams_.pop_front();
-  return datagram;
+  return take_front(datagrams_);
 }
 
 void CarrierUdopCore::on_silence(bool silent) {

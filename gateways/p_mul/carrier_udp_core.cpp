@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "s5066d/base/assert.h"
+#include "s5066d/base/take_front.h"
 
 namespace s5066::p_mul {
 namespace {
@@ -66,10 +67,7 @@ Result<void> CarrierUdpCore::request_send(Instant now, const OutgoingPdu& pdu) {
 }
 
 std::optional<UdpDatagram> CarrierUdpCore::poll_datagram() {
-  if (datagrams_.empty()) return std::nullopt;
-  UdpDatagram datagram = std::move(datagrams_.front());
-  datagrams_.pop_front();
-  return datagram;
+  return take_front(datagrams_);
 }
 
 bool CarrierUdpCore::on_datagram(std::uint32_t from, ByteSpan octets) {

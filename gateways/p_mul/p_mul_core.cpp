@@ -5,6 +5,7 @@
 
 #include "s5066d/base/assert.h"
 #include "s5066d/base/deadline_table.h"
+#include "s5066d/base/take_front.h"
 
 namespace s5066::p_mul {
 
@@ -113,11 +114,12 @@ void PMulCore::on(Instant now, const GroupPdu& pdu) {
 
 // Passes on what sender, receiver and groups have to tell one another.
 void PMulCore::join_up(Instant now) {
-  while (auto wish = sender_.poll_group_wish()) {
-    if (wish->destinations.empty()) {
-      groups_.request_release(now, wish->message_id);
+  while (auto request = sender_.poll_group_request()) {
+    if (request->destinations.empty()) {
+      groups_.request_release(now, request->message_id);
     } else {
-      groups_.request_group(now, wish->message_id, std::move(wish->destinations), wish->expiry);
+      groups_.request_group(now, request->message_id, std::move(request->destinations),
+                            request->expiry);
     }
   }
   while (const auto ready = groups_.poll_ready()) {
@@ -163,11 +165,7 @@ std::optional<Instant> PMulCore::next_deadline() const {
 }
 
 std::optional<MessageEvent> PMulCore::poll_event() {
-  if (!events_.empty()) {
-    MessageEvent event = std::move(events_.front());
-    events_.pop_front();
-    return event;
-  }
+  if (auto event = take_front(events_)) return event;
   if (auto event = receiver_.poll_event()) return event;
   return sender_.poll_event();
 }

@@ -9,7 +9,6 @@
 #include <set>
 #include <vector>
 
-#include "gateways/common/utc_reference.h"
 #include "gateways/p_mul/carrier.h"
 #include "gateways/p_mul/counters.h"
 #include "gateways/p_mul/message_port.h"
@@ -21,6 +20,7 @@
 #include "s5066d/base/result.h"
 #include "s5066d/base/rng.h"
 #include "s5066d/base/time.h"
+#include "s5066d/base/utc_clock.h"
 
 namespace s5066::p_mul {
 
@@ -105,7 +105,7 @@ class PMulCore {
   void on(Instant now, const ParityPdu& pdu);
 
   Config config_;
-  gateways::UtcReference utc_;
+  UtcClock utc_;
   bool silent_ = false;
   PMulSender sender_;
   PMulReceiver receiver_;

@@ -6,6 +6,7 @@
 
 #include "s5066d/base/assert.h"
 #include "s5066d/base/deadline_table.h"
+#include "s5066d/base/take_front.h"
 
 namespace s5066::p_mul {
 namespace {
@@ -17,7 +18,7 @@ constexpr Duration kLifetime = std::chrono::seconds(60);
 
 }  // namespace
 
-PMulGroups::PMulGroups(const Config& config, Rng& rng, const gateways::UtcReference& utc)
+PMulGroups::PMulGroups(const Config& config, Rng& rng, const UtcClock& utc)
     : config_(config), rng_(rng), utc_(utc) {
   S5066_ASSERT(config.node.value != 0);
   S5066_ASSERT(config.announce_count > 0 && config.joined_max > 0);
@@ -303,17 +304,11 @@ OutgoingPdu PMulGroups::group_pdu(PduType type, const MessageName& name, std::ui
 }
 
 std::optional<PMulGroups::Membership> PMulGroups::poll_membership() {
-  if (memberships_.empty()) return std::nullopt;
-  const Membership one = memberships_.front();
-  memberships_.pop_front();
-  return one;
+  return take_front(memberships_);
 }
 
 std::optional<PMulGroups::Ready> PMulGroups::poll_ready() {
-  if (ready_.empty()) return std::nullopt;
-  const Ready one = ready_.front();
-  ready_.pop_front();
-  return one;
+  return take_front(ready_);
 }
 
 }  // namespace s5066::p_mul

@@ -15,12 +15,12 @@
 #include <optional>
 #include <vector>
 
-#include "gateways/common/utc_reference.h"
 #include "gateways/p_mul/carrier.h"
 #include "gateways/p_mul/counters.h"
 #include "gateways/p_mul/p_mul_pdu.h"
 #include "s5066d/base/rng.h"
 #include "s5066d/base/time.h"
+#include "s5066d/base/utc_clock.h"
 
 namespace s5066::p_mul {
 
@@ -54,7 +54,7 @@ class PMulGroups {
     std::uint32_t address = 0;  // 0: none is free, and it is not asked for any longer
   };
 
-  PMulGroups(const Config& config, Rng& rng, const gateways::UtcReference& utc);
+  PMulGroups(const Config& config, Rng& rng, const UtcClock& utc);
 
   // Events in. `now` never goes backwards. From others only those who are believed.
   void on_announce(Instant now, const AnnouncePdu& announce);
@@ -127,7 +127,7 @@ class PMulGroups {
 
   Config config_;
   Rng& rng_;
-  const gateways::UtcReference& utc_;
+  const UtcClock& utc_;
   bool silent_ = false;
   std::map<std::uint32_t, Own> own_;     // by message number
   std::map<std::uint32_t, Usage> used_;  // by address; of the pool only

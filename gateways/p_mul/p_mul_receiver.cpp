@@ -8,6 +8,7 @@
 
 #include "s5066d/base/assert.h"
 #include "s5066d/base/deadline_table.h"
+#include "s5066d/base/take_front.h"
 
 namespace s5066::p_mul {
 namespace {
@@ -44,7 +45,7 @@ std::vector<BlockRange> cut(const std::vector<BlockRange>& ranges, std::size_t v
 
 }  // namespace
 
-PMulReceiver::PMulReceiver(const Config& config, Rng& rng, const gateways::UtcReference& utc)
+PMulReceiver::PMulReceiver(const Config& config, Rng& rng, const UtcClock& utc)
     : config_(config), rng_(rng), utc_(utc), known_(config.known_max) {
   S5066_ASSERT(config.node.value != 0);
   S5066_ASSERT(config.messages_max > 0 && config.known_max > 0);
@@ -701,17 +702,11 @@ void PMulReceiver::on_deadline(Instant now) {
 }
 
 std::optional<MessageEvent> PMulReceiver::poll_event() {
-  if (events_.empty()) return std::nullopt;
-  MessageEvent event = std::move(events_.front());
-  events_.pop_front();
-  return event;
+  return take_front(events_);
 }
 
 std::optional<MessageName> PMulReceiver::poll_settled() {
-  if (settled_.empty()) return std::nullopt;
-  const MessageName name = settled_.front();
-  settled_.pop_front();
-  return name;
+  return take_front(settled_);
 }
 
 void PMulReceiver::news(MessageNews::Kind kind, const MessageName& name) {

@@ -20,7 +20,6 @@
 #include <utility>
 #include <vector>
 
-#include "gateways/common/utc_reference.h"
 #include "gateways/p_mul/carrier.h"
 #include "gateways/p_mul/counters.h"
 #include "gateways/p_mul/known_messages.h"
@@ -29,6 +28,7 @@
 #include "gateways/p_mul/received_message.h"
 #include "s5066d/base/rng.h"
 #include "s5066d/base/time.h"
+#include "s5066d/base/utc_clock.h"
 
 namespace s5066::p_mul {
 
@@ -65,7 +65,7 @@ class PMulReceiver {
     Duration offer_again = std::chrono::seconds(10);  // what could not be committed
   };
 
-  PMulReceiver(const Config& config, Rng& rng, const gateways::UtcReference& utc);
+  PMulReceiver(const Config& config, Rng& rng, const UtcClock& utc);
 
   // Events in. `now` never goes backwards.
   void on_address(Instant now, const AddressPdu& address);
@@ -188,7 +188,7 @@ class PMulReceiver {
 
   Config config_;
   Rng& rng_;
-  const gateways::UtcReference& utc_;
+  const UtcClock& utc_;
   bool silent_ = false;
   Messages messages_;
   KnownMessages known_;

@@ -8,6 +8,7 @@
 
 #include "s5066d/base/assert.h"
 #include "s5066d/base/deadline_table.h"
+#include "s5066d/base/take_front.h"
 
 namespace s5066::p_mul {
 namespace {
@@ -27,7 +28,7 @@ std::size_t count(const std::vector<bool>& blocks) {
 
 }  // namespace
 
-PMulSender::PMulSender(const Config& config, const gateways::UtcReference& utc)
+PMulSender::PMulSender(const Config& config, const UtcClock& utc)
     : config_(config),
       utc_(utc),
       loss_(config.reliable_from, config.destinations_known_max),
@@ -222,10 +223,11 @@ void PMulSender::ask_for_group(Message& message) {
       none || std::any_of(message.nodes.begin(), message.nodes.end(),
                           [](const Node& n) { return !n.ended && (!n.heard || n.unanswered > 0); });
   if (!needed) return;
-  GroupWish wish{.message_id = message.name.message_id, .expiry = message.submission.expiry};
-  for (const Destination& one : message.round->destinations) wish.destinations.push_back(one.node);
+  GroupRequest request{.message_id = message.name.message_id, .expiry = message.submission.expiry};
+  for (const Destination& one : message.round->destinations)
+    request.destinations.push_back(one.node);
   message.awaits_group = true;
-  wishes_.push_back(std::move(wish));
+  group_requests_.push_back(std::move(request));
 }
 
 void PMulSender::on_group(Instant, std::uint32_t message_id, std::uint32_t address) {
@@ -237,20 +239,18 @@ void PMulSender::on_group(Instant, std::uint32_t message_id, std::uint32_t addre
     return;
   }
   // Other messages may hold all addresses for as long as they live.
-  wishes_.push_back({.message_id = message_id});
+  group_requests_.push_back({.message_id = message_id});
   message->target = MulticastAddress{};
   message->plan_round_alone(loss_);
 }
 
-std::optional<PMulSender::GroupWish> PMulSender::poll_group_wish() {
-  if (wishes_.empty()) return std::nullopt;
-  GroupWish wish = std::move(wishes_.front());
-  wishes_.pop_front();
-  return wish;
+std::optional<PMulSender::GroupRequest> PMulSender::poll_group_request() {
+  return take_front(group_requests_);
 }
 
 void PMulSender::forget(Messages::iterator at) {
-  if (at->second.is_dynamic()) wishes_.push_back({.message_id = at->second.name.message_id});
+  if (at->second.is_dynamic())
+    group_requests_.push_back({.message_id = at->second.name.message_id});
   content_octets_ -= at->second.submission.content.size();
   messages_.erase(at);
 }
@@ -749,10 +749,7 @@ void PMulSender::count_pdu(PduType type, const Message& message, std::size_t oct
 }
 
 std::optional<MessageEvent> PMulSender::poll_event() {
-  if (events_.empty()) return std::nullopt;
-  MessageEvent event = std::move(events_.front());
-  events_.pop_front();
-  return event;
+  return take_front(events_);
 }
 
 void PMulSender::say_unanswered(const Message& message, NodeId node) {

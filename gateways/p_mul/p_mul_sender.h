@@ -15,7 +15,6 @@
 #include <utility>
 #include <vector>
 
-#include "gateways/common/utc_reference.h"
 #include "gateways/p_mul/block_loss.h"
 #include "gateways/p_mul/carrier.h"
 #include "gateways/p_mul/counters.h"
@@ -28,6 +27,7 @@
 #include "gateways/p_mul/unheard_groups.h"
 #include "s5066d/base/result.h"
 #include "s5066d/base/time.h"
+#include "s5066d/base/utc_clock.h"
 
 namespace s5066::p_mul {
 
@@ -69,13 +69,13 @@ class PMulSender {
 
   /// A message needs a group of its own, or its destinations have to be told of it again; without
   /// destinations it needs it no more.
-  struct GroupWish {
+  struct GroupRequest {
     std::uint32_t message_id = 0;
     std::vector<NodeId> destinations{};
     UtcSeconds expiry{};
   };
 
-  PMulSender(const Config& config, const gateways::UtcReference& utc);
+  PMulSender(const Config& config, const UtcClock& utc);
 
   // Events in. `now` never goes backwards.
   void on_start(Instant now) { started_ = now; }
@@ -87,7 +87,7 @@ class PMulSender {
   void on_arq_full(std::set<NodeId> nodes) { arq_full_ = std::move(nodes); }
   /// Call when the operator says so; an acknowledgement ends the silence, too.
   void on_silent(Instant now, NodeId node, bool silent);
-  /// The answer to a GroupWish: they have been told, and had the time to join; address 0: no
+  /// The answer to a GroupRequest: they have been told, and had the time to join; address 0: no
   /// address is free.
   void on_group(Instant now, std::uint32_t message_id, std::uint32_t address);
   void on_deadline(Instant now);
@@ -98,7 +98,7 @@ class PMulSender {
   // Actions out. The next PDU is asked for only when the bearer takes one.
   std::optional<OutgoingPdu> poll_pdu(Instant now);
   std::optional<MessageEvent> poll_event();
-  std::optional<GroupWish> poll_group_wish();
+  std::optional<GroupRequest> poll_group_request();
   /// Nodes that do not hear what goes to a group they are in; group 0 stands for dynamic ones.
   std::vector<std::pair<GroupId, NodeId>> unheard(Instant now) const { return unheard_.list(now); }
   std::optional<Instant> next_deadline() const;
@@ -156,7 +156,7 @@ class PMulSender {
   void news(MessageNews::Kind kind, const Message& message, NodeId node, std::uint64_t octets);
 
   Config config_;
-  const gateways::UtcReference& utc_;
+  const UtcClock& utc_;
   Instant started_{};
   std::map<std::uint8_t, Instant> clear_at_;  // of the PDUs of each priority
   Messages messages_;
@@ -172,7 +172,7 @@ class PMulSender {
   std::deque<OutgoingPdu> answers_;  // Discard_PDUs for acknowledgements of what is over
   std::map<MessageName, Instant> answered_at_;
   Seldom refusals_;
-  std::deque<GroupWish> wishes_;
+  std::deque<GroupRequest> group_requests_;
   bool unsaid_ = false;  // a message is over of which nobody was told anything
   std::deque<MessageEvent> events_;
   CounterSet<PMulSenderCounter> counters_;

@@ -5,6 +5,8 @@
 #include <utility>
 #include <variant>
 
+#include "s5066d/base/take_front.h"
+
 namespace s5066::modem::remote {
 namespace {
 
@@ -137,10 +139,7 @@ Result<void> HostSession::on_event(const Event& event) {
 }
 
 std::optional<Command> HostSession::poll_command() {
-  if (commands_.empty()) return std::nullopt;
-  std::optional<Command> command(std::move(commands_.front()));
-  commands_.pop_front();
-  return command;
+  return take_front(commands_);
 }
 
 std::optional<BurstId> HostSession::burst() const {

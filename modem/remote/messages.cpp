@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "s5066d/base/overloaded.h"
+#include "s5066d/base/printable.h"
 
 namespace s5066::modem::remote {
 namespace {
@@ -20,6 +21,8 @@ constexpr std::int64_t kTimeMaxNs = std::int64_t{10} * 365 * 86400 * 1'000'000'0
 /// Samples are counted in thirds of a nanosecond.
 static_assert(kTimeMaxNs < std::numeric_limits<std::int64_t>::max() / 3);
 constexpr float kFigureMax = 1e6F;
+/// Texts of others stand behind the last field of a line, printable and not longer than this.
+constexpr std::size_t kTextMax = 512;
 
 template <typename Value>
 struct Word {
@@ -62,14 +65,6 @@ std::string text(float figure) {
   std::snprintf(digits.data(), digits.size(), "%.6g", static_cast<double>(bounded));
   return digits.data();
 }
-/// Texts of others stand behind the last field of a line, so they are made printable.
-std::string printable(std::string words) {
-  words.resize(std::min<std::size_t>(words.size(), 512));
-  std::replace_if(
-      words.begin(), words.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
-  return words;
-}
-
 std::string line_of(const Event& event, std::size_t octets) {
   return std::visit(Overloaded{
                         [](const TransmitStarted& e) {
@@ -99,7 +94,7 @@ std::string line_of(const Event& event, std::size_t octets) {
                         },
                         [](const Fault& e) {
                           return "FAULT " + text(e.at) + " " + std::string(to_string(e.kind)) +
-                                 " " + printable(e.detail);
+                                 " " + printable(e.detail, kTextMax);
                         },
                     },
                     event);
@@ -157,7 +152,7 @@ class Reader {
 };
 
 Error bad_line(std::string_view line) {
-  return Error{ErrorCode::bad_field, "line not understood: " + printable(std::string(line))};
+  return Error{ErrorCode::bad_field, "line not understood: " + printable(line, kTextMax)};
 }
 
 Listen listen_of(Reader& in) {
@@ -241,7 +236,7 @@ std::string encode(const HostMessage& message) {
       Overloaded{
           [](const Welcome& m) { return "WELCOME " + std::to_string(m.version) + " " + m.token; },
           [](const Ready&) { return std::string("READY"); },
-          [](const Refused& m) { return "REFUSED " + printable(m.why); },
+          [](const Refused& m) { return "REFUSED " + printable(m.why, kTextMax); },
           [](const Clock& m) { return "CLOCK " + text(m.now); },
           [](const Happened& m) { return line_of(m.event, m.octets); },
       },

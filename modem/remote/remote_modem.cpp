@@ -7,6 +7,7 @@
 
 #include "s5066d/base/assert.h"
 #include "s5066d/base/overloaded.h"
+#include "s5066d/base/take_front.h"
 #include "s5066d/posix/socket.h"
 
 namespace s5066::modem {
@@ -81,10 +82,7 @@ Result<void> RemoteModem::request(Command command) {
 
 std::optional<Event> RemoteModem::poll_event() {
   const std::lock_guard lock(mutex_);
-  if (events_.empty()) return std::nullopt;
-  std::optional<Event> event(std::move(events_.front()));
-  events_.pop_front();
-  return event;
+  return take_front(events_);
 }
 
 Instant RemoteModem::now() const {

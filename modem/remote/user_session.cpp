@@ -5,6 +5,8 @@
 #include <utility>
 #include <variant>
 
+#include "s5066d/base/take_front.h"
+
 namespace s5066::modem::remote {
 namespace {
 
@@ -91,10 +93,7 @@ void UserSession::request(const Command& command) {
 }
 
 std::optional<HostMessage> UserSession::poll() {
-  if (done_.empty()) return std::nullopt;
-  std::optional<HostMessage> message(std::move(done_.front()));
-  done_.pop_front();
-  return message;
+  return take_front(done_);
 }
 
 void ClockMatch::on_reading(Instant ours, Instant theirs) {

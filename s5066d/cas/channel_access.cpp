@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "s5066d/base/take_front.h"
+
 namespace s5066::cas {
 namespace {
 
@@ -820,10 +822,7 @@ const ChannelAccess::Link* ChannelAccess::find(Address peer) const {
 }
 
 std::optional<Action> ChannelAccess::poll_action() {
-  if (actions_.empty()) return std::nullopt;
-  Action action = std::move(actions_.front());
-  actions_.pop_front();
-  return action;
+  return take_front(actions_);
 }
 
 LinkState ChannelAccess::state(Address peer) const {

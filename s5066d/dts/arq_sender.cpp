@@ -5,6 +5,8 @@
 #include <iterator>
 
 #include "modem/api/airtime.h"
+#include "s5066d/base/fair_turn.h"
+#include "s5066d/base/take_front.h"
 
 namespace s5066::dts {
 namespace {
@@ -350,7 +352,7 @@ ArqSender::Place ArqSender::next_waiting() const {
       std::find_if(waiting_.rbegin(), waiting_.rend(), [](const Line& l) { return !l.empty(); });
   S5066_ASSERT(first != waiting_.rend());
   const auto best = static_cast<std::size_t>(waiting_.rend() - first) - 1;
-  const bool fair = config_.fair_turn > 0 && started_ % config_.fair_turn == config_.fair_turn - 1;
+  const bool fair = is_fair_turn(started_, config_.fair_turn);
   if (!fair || best == kFirstLine || flows_.size() < 2) return {best, 0};
   const auto longest = std::min_element(
       flows_.begin(), flows_.end(),
@@ -593,17 +595,11 @@ void ArqSender::on_terminated() {
 }
 
 std::optional<CpduArrived> ArqSender::poll_arrived() {
-  if (arrived_.empty()) return std::nullopt;
-  const CpduArrived arrived = arrived_.front();
-  arrived_.pop_front();
-  return arrived;
+  return take_front(arrived_);
 }
 
 std::optional<ArqSender::Outcome> ArqSender::poll_outcome() {
-  if (outcomes_.empty()) return std::nullopt;
-  std::optional<Outcome> outcome(outcomes_.front());
-  outcomes_.pop_front();
-  return outcome;
+  return take_front(outcomes_);
 }
 
 }  // namespace s5066::dts

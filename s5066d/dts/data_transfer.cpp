@@ -7,6 +7,7 @@
 #include "modem/api/airtime.h"
 #include "modem/api/receive_modes.h"
 #include "s5066d/base/deadline_table.h"
+#include "s5066d/base/take_front.h"
 
 namespace s5066::dts {
 namespace {
@@ -33,7 +34,7 @@ constexpr std::uint8_t kReasonNotConnected = 1;
 constexpr std::uint8_t kReasonInvalid = 2;
 constexpr std::uint8_t kReasonWrongState = 3;
 /// Largest number of stations without a connection that are owed a type 6 answer at the same time.
-constexpr int kStrangersMax = 8;
+constexpr int kUnknownStationsMax = 8;
 
 /// True if both ends follow advice without a message.
 bool adapts(const Connection& connection) {
@@ -690,7 +691,7 @@ void DataTransfer::on_received(Instant now, pdu::Received received) {
   std::visit([&](auto& dpdu) { on_dpdu(arrival, dpdu); }, received.dpdu);
   // Advice is handled after the D_PDU, because while we ask for a change nothing else is accepted.
   if (!to.group && !std::holds_alternative<pdu::Management>(received.dpdu)) {
-    heed_advice(common.source, common.eow);
+    follow_advice(common.source, common.eow);
   }
 }
 
@@ -712,7 +713,8 @@ TransferAction DataTransfer::take(const pdu::Dpdu& dpdu) {
     return TransferAction::ignore;
   }
   const TransferEvent event = event_of(type);
-  // Without a connection, type 6 messages are answered only for kStrangersMax stations at a time.
+  // Without a connection, type 6 messages are answered only for kUnknownStationsMax stations at a
+  // time.
   const auto is_owed = [](const auto& peer) {
     return !peer.second.control.connected() && peer.second.control.open();
   };
@@ -720,7 +722,7 @@ TransferAction DataTransfer::take(const pdu::Dpdu& dpdu) {
   const bool is_new = !known || known->control.connected() || !known->control.open();
   const bool crowded = event == TransferEvent::management && connections_.count(source) == 0 &&
                        is_new &&
-                       std::count_if(peers_.begin(), peers_.end(), is_owed) >= kStrangersMax;
+                       std::count_if(peers_.begin(), peers_.end(), is_owed) >= kUnknownStationsMax;
   Peer* record = crowded ? nullptr : peer_record(source);
   const TransferAction action = record ? record->state.on(event, work_of(source))
                                        : step_of(TransferState::idle_unconnected, event).action;
@@ -951,20 +953,20 @@ void DataTransfer::set_data_rate(Instant now, Address peer, const modem::Mode& m
   settle(now);
 }
 
-std::optional<DataTransfer::LinkStatus> DataTransfer::link_status(Address peer) const {
+std::optional<DataTransfer::ConnectionStatus> DataTransfer::connection_status(Address peer) const {
   const auto connection = connections_.find(peer);
   if (connection == connections_.end()) return std::nullopt;
   const Peer& record = peers_.at(peer);
-  return LinkStatus{.octets_queued = connection->second.queued_octets(),
-                    .octets_acknowledged = connection->second.octets_acknowledged(),
-                    .mode = record.control.mode(),
-                    .advised = record.control.advised(),
-                    .refused = record.adaptation.refusal(),
-                    .capabilities = record.control.capabilities()};
+  return ConnectionStatus{.octets_queued = connection->second.queued_octets(),
+                          .octets_acknowledged = connection->second.octets_acknowledged(),
+                          .mode = record.control.mode(),
+                          .advised = record.control.advised(),
+                          .refused = record.adaptation.refusal(),
+                          .capabilities = record.control.capabilities()};
 }
 
 std::size_t DataTransfer::queued_octets(Address peer) const {
-  const auto status = link_status(peer);
+  const auto status = connection_status(peer);
   return status ? status->octets_queued : 0;
 }
 
@@ -1016,7 +1018,7 @@ void DataTransfer::collect(PeerControl& control) {
     }
     if (const auto* advised = std::get_if<DataRateAdvised>(&*event)) {
       trace_mode(TraceKind::mode_advised, advised->mode);
-      // If adaptation is on, heed_advice() handles the advice.
+      // If adaptation is on, follow_advice() handles the advice.
       if (!config_.adaptation) record.adaptation.follow(now_, control, *advised);
     }
   }
@@ -1128,20 +1130,20 @@ void DataTransfer::tell_advice(Instant now) {
     Peer& record = peers_.at(peer);
     const auto advice = record.adaptation.advice(record.control, connection);
     if (!advice) continue;
-    record.control.advise(advice->wish, advice->told);
+    record.control.advise(advice->preferred, advice->given);
     record.control.advise_with_data(adapts(connection));
-    turn_.on_preamble(now, modem::preamble_duration(advice->wish));  // the peer may ask for it
-    if (advice->told) turn_.on_preamble(now, modem::preamble_duration(*advice->told));
+    turn_.on_preamble(now, modem::preamble_duration(advice->preferred));  // the peer may ask for it
+    if (advice->given) turn_.on_preamble(now, modem::preamble_duration(*advice->given));
   }
 }
 
-void DataTransfer::heed_advice(Address source, const pdu::Eow& eow) {
+void DataTransfer::follow_advice(Address source, const pdu::Eow& eow) {
   const bool told = eow.type == static_cast<std::uint8_t>(pdu::EowType::drc_request) ||
                     eow.type == static_cast<std::uint8_t>(pdu::EowType::extensions);
   const auto connection = connections_.find(source);
   if (!config_.adaptation || !told || connection == connections_.end()) return;
   Peer& record = peers_.at(source);
-  if (record.adaptation.heed_advice(now_, record.control, connection->second)) {
+  if (record.adaptation.follow_advice(now_, record.control, connection->second)) {
     collect(record.control);
   }
 }
@@ -1286,10 +1288,7 @@ void DataTransfer::note_keyed(Instant now) {
 }
 
 std::optional<Action> DataTransfer::poll_action() {
-  if (actions_.empty()) return std::nullopt;
-  std::optional<Action> action(std::move(actions_.front()));
-  actions_.pop_front();
-  return action;
+  return take_front(actions_);
 }
 
 }  // namespace s5066::dts

@@ -98,7 +98,7 @@ class DataTransfer {
   std::optional<Action> poll_action();
 
   // --- For operators ---
-  struct LinkStatus {
+  struct ConnectionStatus {
     std::size_t octets_queued = 0;  // C_PDU octets accepted and not yet reported
     std::uint64_t octets_acknowledged = 0;
     modem::Mode mode;                         // of our transmissions
@@ -107,7 +107,7 @@ class DataTransfer {
     std::optional<pdu::DrcReason> refused = {};
     std::optional<std::uint8_t> capabilities = {};  // the peer's, bits of EOW type 4
   };
-  std::optional<LinkStatus> link_status(Address peer) const;
+  std::optional<ConnectionStatus> connection_status(Address peer) const;
   std::size_t queued_octets(Address peer) const;
   bool transmitting() const { return burst_.has_value(); }
   TransferState transfer_state(Address peer) const;
@@ -178,7 +178,7 @@ class DataTransfer {
   void on_measured(Instant now, const modem::CarrierDown& event);
   Peer* heard_peer(Instant now);
   void tell_advice(Instant now);
-  void heed_advice(Address source, const pdu::Eow& eow);
+  void follow_advice(Address source, const pdu::Eow& eow);
   void note_answer(Connection& connection, std::optional<Instant> formed_at);
   Duration trial_max(const Connection& connection, const modem::Mode& mode,
                      Duration otherwise) const;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "s5066d/base/take_front.h"
 #include "s5066d/dts/segment_size.h"
 
 namespace s5066::dts {
@@ -267,10 +268,7 @@ void NonarqSender::on_not_sent(std::size_t dpdus_left) {
 }
 
 std::optional<NonarqSender::Outcome> NonarqSender::poll_outcome() {
-  if (outcomes_.empty()) return std::nullopt;
-  std::optional<Outcome> outcome(outcomes_.front());
-  outcomes_.pop_front();
-  return outcome;
+  return take_front(outcomes_);
 }
 
 void NonarqReceiver::on_nonarq(Instant first_bit_at, const pdu::Nonarq& dpdu, bool segment_ok) {
@@ -473,10 +471,7 @@ std::optional<Instant> NonarqReceiver::next_deadline() const {
 }
 
 std::optional<CpduIndication> NonarqReceiver::poll_cpdu() {
-  if (complete_.empty()) return std::nullopt;
-  std::optional<CpduIndication> cpdu(std::move(complete_.front()));
-  complete_.pop_front();
-  return cpdu;
+  return take_front(complete_);
 }
 
 }  // namespace s5066::dts

@@ -42,14 +42,14 @@ bool adapts(const Connection& connection) {
 
 void PeerAdaptation::on_connected() {
   guess_.reset();
-  refused_.reset();
+  refused_mode_.reset();
   refusal_.reset();
   probe_.reset();
-  proven_.clear();
-  advice_out_.reset();
-  agreed_heard_.reset();
-  answered_in_.reset();
-  answered_.clear();
+  proven_modes_.clear();
+  advised_mode_.reset();
+  agreed_mode_.reset();
+  answered_mode_.reset();
+  answered_modes_.clear();
   trials_ = 0;
   sent_.clear();
 }
@@ -57,7 +57,7 @@ void PeerAdaptation::on_connected() {
 // Nothing may have been received in the mode that the peer was to use by agreement.
 void PeerAdaptation::on_link_ended(const PeerControl& control) {
   const auto agreed = control.peer_mode();
-  if (!selector_ || !agreed || agreed_heard_ == agreed) return;
+  if (!selector_ || !agreed || agreed_mode_ == agreed) return;
   selector_->on_never_heard(*agreed);
 }
 
@@ -81,21 +81,21 @@ void PeerAdaptation::on_measured(Instant now, HeardBurst& burst, bool cut, Durat
   // The transmission is slower than advised. If it is also slower than the one before, or too late
   // for an answer to our advice, a transmission between was not heard. A peer that asks for a
   // change first stays slower until the change is agreed.
-  const bool slower = advice_out_ && less_robust(*advice_out_, burst.mode);
+  const bool slower = advised_mode_ && less_robust(*advised_mode_, burst.mode);
   const Instant began = *burst.start - modem::preamble_duration(burst.mode);
-  const bool late = began > advice_at_ + reply_time;
+  const bool late = began > advised_at_ + reply_time;
   if (slower && !burst.managed) {
-    if (heard_in_ != burst.mode) {
-      selector_->on_lost(*advice_out_);
+    if (received_mode_ != burst.mode) {
+      selector_->on_lost(*advised_mode_);
     } else if (late) {
-      selector_->on_missed(*advice_out_);
+      selector_->on_missed(*advised_mode_);
     }
   }
-  advice_out_.reset();
-  heard_in_ = burst.mode;
-  if (burst.mode == control.peer_mode()) agreed_heard_ = burst.mode;
+  advised_mode_.reset();
+  received_mode_ = burst.mode;
+  if (burst.mode == control.peer_mode()) agreed_mode_ = burst.mode;
   if (burst.meter.any_intact()) {
-    heard_max_bps_ = std::max(heard_max_bps_, burst.mode.rate_bps);
+    received_max_bps_ = std::max(received_max_bps_, burst.mode.rate_bps);
   }
   if (cut && burst.announced && *burst.announced > now) {
     const double unheard = to_seconds(*burst.announced - now) * burst.mode.rate_bps / 8;
@@ -103,7 +103,7 @@ void PeerAdaptation::on_measured(Instant now, HeardBurst& burst, bool cut, Durat
   }
   // If each change needs an agreement, and a failed one costs a link, a step must stay near a
   // working mode, because a mode may not be received at all although the SNR suffices.
-  const std::uint32_t most = std::max(heard_max_bps_, config_.mode.rate_bps);
+  const std::uint32_t most = std::max(received_max_bps_, config_.mode.rate_bps);
   selector_->set_rate_max(free ? UINT32_MAX : kStepMax * most);
   for (const Reception& reception : burst.meter.receptions(burst.managed)) {
     selector_->on_reception(now, reception);
@@ -115,27 +115,28 @@ std::optional<PeerAdaptation::Advice> PeerAdaptation::advice(const PeerControl& 
   if (!selector_) return std::nullopt;
   const bool free = adapts(connection);
   selector_->set_by_agreement(!free);
-  const modem::Mode& wish = selector_->mode();
-  return Advice{wish, free ? wish : told_for(control, connection, wish)};
+  const modem::Mode& preferred = selector_->mode();
+  return Advice{preferred, free ? preferred : advice_to(control, connection, preferred)};
 }
 
 // Edition 3 lets an advised station change without a message if receivers detect the mode by
 // themselves (C.6.4.2), and defines no way back. Our own stations go back by themselves. A peer of
-// another make is told what we wish only when it has been seen to ask first. Until then it is told
-// the longer interleaver at its present rate, which can always be received. A peer that changes to
-// it without asking is told what we wish as well, but nothing less robust than its mode before.
-std::optional<modem::Mode> PeerAdaptation::told_for(const PeerControl& control,
-                                                    const Connection& connection,
-                                                    const modem::Mode& wish) {
-  if (control.asks_for_changes()) return wish;
+// another make is told what we prefer only when it has been seen to ask first. Until then it is
+// told the longer interleaver at its present rate, which can always be received. A peer that
+// changes to it without asking is told what we prefer as well, but nothing less robust than its
+// mode before.
+std::optional<modem::Mode> PeerAdaptation::advice_to(const PeerControl& control,
+                                                     const Connection& connection,
+                                                     const modem::Mode& preferred) {
+  if (control.asks_for_changes()) return preferred;
   if ((control.capabilities().value_or(pdu::capability::kDrc) & pdu::capability::kDrc) == 0) {
     return std::nullopt;
   }
-  if (connection.extensions() != 0) return wish;
-  if (!heard_in_) return std::nullopt;
-  const modem::Mode& heard = *heard_in_;
+  if (connection.extensions() != 0) return preferred;
+  if (!received_mode_) return std::nullopt;
+  const modem::Mode& heard = *received_mode_;
   // It has changed on its own, so its earlier mode tells nothing any more.
-  if (probe_ && !probe_->followed && heard != probe_->told && heard != probe_->before)
+  if (probe_ && !probe_->followed && heard != probe_->advised && heard != probe_->before)
     probe_.reset();
   if (!probe_) {
     const auto safer = std::find_if(modes_.begin(), modes_.end(), [&](const modem::Mode& mode) {
@@ -145,22 +146,23 @@ std::optional<modem::Mode> PeerAdaptation::told_for(const PeerControl& control,
     if (safer == modes_.end()) return std::nullopt;
     probe_ = {*safer, heard};
   }
-  probe_->followed = probe_->followed || heard == probe_->told;
-  if (!probe_->followed) return probe_->told;
+  probe_->followed = probe_->followed || heard == probe_->advised;
+  if (!probe_->followed) return probe_->advised;
   if (less_robust(heard, probe_->before)) probe_->before = heard;
-  return less_robust(wish, probe_->before) ? probe_->before : wish;
+  return less_robust(preferred, probe_->before) ? probe_->before : preferred;
 }
 
 void PeerAdaptation::on_advice_sent(Instant now, const modem::Mode& mode) {
-  advice_out_ = mode;
-  advice_at_ = now;
+  advised_mode_ = mode;
+  advised_at_ = now;
 }
 
 // --- Our transmissions ---------------------------------------------------------------------------
 
 // Every D_PDU carries the advice, and it is followed each time, because a missing answer may have
 // made us slower meanwhile. It may also have waited for the peer's offer.
-bool PeerAdaptation::heed_advice(Instant now, PeerControl& control, const Connection& connection) {
+bool PeerAdaptation::follow_advice(Instant now, PeerControl& control,
+                                   const Connection& connection) {
   const auto advised = control.advised();
   if (!advised) return false;
   // Choose the least robust of our modes that is no less robust than advised; if there is none, the
@@ -176,8 +178,8 @@ bool PeerAdaptation::heed_advice(Instant now, PeerControl& control, const Connec
 
 bool PeerAdaptation::go_to(Instant now, PeerControl& control, const Connection& connection,
                            const modem::Mode& mode) {
-  if (mode == control.mode() || mode == refused_ || is_unanswered(now, mode)) return false;
-  refused_.reset();
+  if (mode == control.mode() || mode == refused_mode_ || is_unanswered(now, mode)) return false;
+  refused_mode_.reset();
   // A peer that advises can be asked, unless it tells that it cannot change.
   const std::uint8_t unsaid = control.advised() ? pdu::capability::kDrc : 0;
   if (adapts(connection)) {
@@ -186,7 +188,7 @@ bool PeerAdaptation::go_to(Instant now, PeerControl& control, const Connection& 
     return false;  // the peer may not have told yet that it needs no agreement
   } else if ((control.capabilities().value_or(unsaid) & pdu::capability::kDrc) != 0) {
     // The request is refused while another change is under way; the answer to that one counts.
-    if (control.request_mode(mode).ok()) asked_ = mode;
+    if (control.request_mode(mode).ok()) requested_mode_ = mode;
   }
   return true;
 }
@@ -202,13 +204,13 @@ void PeerAdaptation::follow(Instant now, PeerControl& control, const DataRateAdv
   } else if (is_unanswered(now, mode)) {
     control.forget_advice();
   } else {
-    followed_ = mode;
+    followed_mode_ = mode;
     control.set_mode(mode);
   }
 }
 
 bool PeerAdaptation::was_answered(const modem::Mode& mode) const {
-  return std::find(answered_.begin(), answered_.end(), mode) != answered_.end();
+  return std::find(answered_modes_.begin(), answered_modes_.end(), mode) != answered_modes_.end();
 }
 
 // If a receiver advises nothing, we judge its reception by its acknowledgements.
@@ -240,16 +242,16 @@ bool PeerAdaptation::on_answer(Instant now, PeerControl& control, const Connecti
 }
 
 void PeerAdaptation::note_answered_in(const std::optional<modem::Mode>& mode, bool most) {
-  answered_in_ = mode;
+  answered_mode_ = mode;
   if (!mode) return;
-  if (!was_answered(*mode)) answered_.push_back(*mode);
+  if (!was_answered(*mode)) answered_modes_.push_back(*mode);
   std::erase_if(unanswered_,
                 [&](const Unanswered& noted) { return !less_robust(noted.mode, *mode); });
   if (!config_.adaptation) return;
-  std::erase_if(proven_, [&](const modem::Mode& proven) {
+  std::erase_if(proven_modes_, [&](const modem::Mode& proven) {
     return proven == *mode || (!most && less_robust(proven, *mode));
   });
-  if (most) proven_.push_back(*mode);
+  if (most) proven_modes_.push_back(*mode);
 }
 
 // A peer that no longer receives us cannot advise, so we go slower. The next advice of the peer
@@ -270,7 +272,7 @@ bool PeerAdaptation::fall_back(Instant now, PeerControl& control, const Connecti
     if (slow_enough && is_long == to_long && less_robust(present, mode)) slower = &mode;
   }
   // Go back from modes that may not be received at all to the last one that was answered.
-  const auto& heard = answered_in_;
+  const auto& heard = answered_mode_;
   if (missed >= kMissesUnheard && !was_answered(present) && heard &&
       less_robust(slower ? *slower : present, *heard)) {
     slower = &*heard;
@@ -283,7 +285,7 @@ bool PeerAdaptation::fall_back(Instant now, PeerControl& control, const Connecti
 // A mode that was followed without agreement can be left without one.
 bool PeerAdaptation::fall_back_from_advice(Instant now, PeerControl& control,
                                            const Connection& connection, unsigned missed) {
-  if (missed < kMissesForLong || followed_ != control.mode()) return false;
+  if (missed < kMissesForLong || followed_mode_ != control.mode()) return false;
   if (!less_robust(control.mode(), config_.mode)) return false;
   note_unanswered(now, control, connection, false);
   control.set_mode(config_.mode);
@@ -324,7 +326,7 @@ bool PeerAdaptation::is_unanswered(Instant now, const modem::Mode& mode) const {
 
 void PeerAdaptation::on_refused(pdu::DrcReason reason) {
   refusal_ = reason;
-  if (reason != pdu::DrcReason::none) refused_ = std::exchange(asked_, std::nullopt);
+  if (reason != pdu::DrcReason::none) refused_mode_ = std::exchange(requested_mode_, std::nullopt);
 }
 
 void PeerAdaptation::on_transmitted(Instant now, const modem::Mode& mode, bool sent, bool asks) {
@@ -333,13 +335,13 @@ void PeerAdaptation::on_transmitted(Instant now, const modem::Mode& mode, bool s
     sent_.push_back({now, mode});
     if (sent_.size() > kSentMax) sent_.pop_front();
   }
-  sent_in_ = mode;
+  sent_mode_ = mode;
 }
 
 // Returns the mode of the last transmission that had ended when the answer was formed; in half
 // duplex that is our last transmission.
 std::optional<modem::Mode> PeerAdaptation::mode_answered(std::optional<Instant> formed_at) {
-  if (!formed_at) return sent_in_;
+  if (!formed_at) return sent_mode_;
   while (sent_.size() > 1 && sent_[1].until <= *formed_at) sent_.pop_front();
   if (sent_.empty() || sent_.front().until > *formed_at) return std::nullopt;
   return sent_.front().mode;
@@ -350,9 +352,9 @@ Duration PeerAdaptation::transmission_max(const PeerControl& control, const Conn
                                           const modem::Mode& mode, Duration otherwise) const {
   if (!config_.adaptation) return otherwise;
   const bool began = trials_ >= kTrialsMax || (connection.extensions() != 0 && control.advised());
-  const bool untried = std::none_of(proven_.begin(), proven_.end(), [&](const modem::Mode& proven) {
-    return !less_robust(mode, proven);
-  });
+  const bool untried =
+      std::none_of(proven_modes_.begin(), proven_modes_.end(),
+                   [&](const modem::Mode& proven) { return !less_robust(mode, proven); });
   if (began && !untried) return otherwise;
   const std::size_t longest =
       pdu::data_ack_octets(connection.longest_waiting(), pdu::kSelectiveOctetsMax);

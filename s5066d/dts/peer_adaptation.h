@@ -30,15 +30,17 @@ class PeerAdaptation {
 
   // --- The peer's transmissions ---
   /// True if the peer may send in this mode: it did last time, or was advised to.
-  bool expects(const modem::Mode& mode) const { return mode == advice_out_ || mode == heard_in_; }
+  bool expects(const modem::Mode& mode) const {
+    return mode == advised_mode_ || mode == received_mode_;
+  }
   /// Learns from a transmission of the peer that has ended. `cut`: its end was not heard.
   /// `reply_time`: the time in which the peer can answer our advice. `free`: the peer changes
   /// without agreement.
   void on_measured(Instant now, HeardBurst& burst, bool cut, Duration reply_time,
                    const PeerControl& control, bool free);
   struct Advice {
-    modem::Mode wish;
-    std::optional<modem::Mode> told;  // nothing is told if the peer would not react well
+    modem::Mode preferred;
+    std::optional<modem::Mode> given;  // none is given if the peer would not react well
   };
   /// Returns the advice for the peer; empty until one of its transmissions was measured.
   std::optional<Advice> advice(const PeerControl& control, const Connection& connection);
@@ -47,7 +49,7 @@ class PeerAdaptation {
 
   // --- Our transmissions ---
   // These change the mode in `control`, or ask the peer for a change there, and then return true.
-  [[nodiscard]] bool heed_advice(Instant now, PeerControl& control, const Connection& connection);
+  [[nodiscard]] bool follow_advice(Instant now, PeerControl& control, const Connection& connection);
   /// Follows advice although we do not adapt: without a message if receivers detect the mode by
   /// themselves, else by agreement (C.6.4.2).
   void follow(Instant now, PeerControl& control, const DataRateAdvised& advised);
@@ -74,7 +76,7 @@ class PeerAdaptation {
  private:
   /// Advice to a peer whose reaction to advice is unknown; harmless if the peer just follows it.
   struct Probe {
-    modem::Mode told;
+    modem::Mode advised;
     modem::Mode before;
     bool followed = false;  // it changed without having asked
   };
@@ -90,8 +92,8 @@ class PeerAdaptation {
   };
 
   std::optional<RateSelector> new_selector() const;
-  std::optional<modem::Mode> told_for(const PeerControl& control, const Connection& connection,
-                                      const modem::Mode& wish);
+  std::optional<modem::Mode> advice_to(const PeerControl& control, const Connection& connection,
+                                       const modem::Mode& preferred);
   bool go_to(Instant now, PeerControl& control, const Connection& connection,
              const modem::Mode& mode);
   bool fall_back_from_advice(Instant now, PeerControl& control, const Connection& connection,
@@ -108,26 +110,27 @@ class PeerAdaptation {
 
   // The peer's transmissions:
   std::optional<RateSelector> selector_;
-  std::optional<modem::Mode> heard_in_;      // mode of the last one
-  std::uint32_t heard_max_bps_ = 0;          // fastest rate of which anything was received
-  std::optional<modem::Mode> advice_out_;    // advice sent since the last one
-  Instant advice_at_{};                      // when that advice was sent
-  std::optional<modem::Mode> agreed_heard_;  // mode of one received as agreed
-  std::optional<Probe> probe_;               // tests whether the peer changes by the procedure
+  std::optional<modem::Mode> received_mode_;  // mode of the last one
+  std::uint32_t received_max_bps_ = 0;        // fastest rate of which anything was received
+  std::optional<modem::Mode> advised_mode_;   // advice sent since the last one
+  Instant advised_at_{};                      // when that advice was sent
+  std::optional<modem::Mode> agreed_mode_;    // mode of one received as agreed
+  std::optional<Probe> probe_;                // tests whether the peer changes by the procedure
 
   // Our transmissions:
-  std::optional<RateSelector> guess_;       // while the peer advises nothing
-  std::vector<Unanswered> unanswered_;      // modes that were not answered
-  std::optional<modem::Mode> answered_in_;  // mode of the last data that was answered
-  std::vector<modem::Mode> answered_;       // all modes in which data was, on this connection
-  std::optional<modem::Mode> asked_;        // mode that we asked the peer for by data rate change
-  std::optional<modem::Mode> refused_;      // mode that the peer refused
+  std::optional<RateSelector> guess_;         // while the peer advises nothing
+  std::vector<Unanswered> unanswered_;        // modes that were not answered
+  std::optional<modem::Mode> answered_mode_;  // mode of the last data that was answered
+  std::vector<modem::Mode> answered_modes_;   // all modes in which data was, on this connection
+  std::optional<modem::Mode>
+      requested_mode_;                       // mode that we asked the peer for by data rate change
+  std::optional<modem::Mode> refused_mode_;  // mode that the peer refused
   std::optional<pdu::DrcReason> refusal_;
-  std::optional<modem::Mode> followed_;  // advice that we follow, if we do not adapt
-  std::vector<modem::Mode> proven_;      // modes of which more than half arrived last time
-  std::optional<modem::Mode> sent_in_;   // mode of the last data
-  std::deque<Sent> sent_;                // full duplex: transmissions that an answer may cover
-  unsigned trials_ = 0;                  // transmissions on this connection
+  std::optional<modem::Mode> followed_mode_;  // advice that we follow, if we do not adapt
+  std::vector<modem::Mode> proven_modes_;     // modes of which more than half arrived last time
+  std::optional<modem::Mode> sent_mode_;      // mode of the last data
+  std::deque<Sent> sent_;                     // full duplex: transmissions that an answer may cover
+  unsigned trials_ = 0;                       // transmissions on this connection
 };
 
 }  // namespace s5066::dts

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "s5066d/base/take_front.h"
 #include "s5066d/dts/data_rate.h"
 
 namespace s5066::dts {
@@ -117,7 +118,7 @@ bool PeerControl::on_management(const pdu::Management& dpdu, std::optional<Insta
     say(rate_.on_acknowledged());
   }
   if (!dpdu.valid && dpdu.ack) {
-    if (!heard.acknowledged && !management_.outstanding()) rate_.on_stray_ack();
+    if (!heard.acknowledged && !management_.outstanding()) rate_.on_unexpected_ack();
     on_eow(dpdu.common.eow);
   }
   if (heard.repeated) {
@@ -351,10 +352,7 @@ void PeerControl::collect() {
 }
 
 std::optional<PeerControl::Event> PeerControl::poll_event() {
-  if (events_.empty()) return std::nullopt;
-  std::optional<Event> event(std::move(events_.front()));
-  events_.pop_front();
-  return event;
+  return take_front(events_);
 }
 
 }  // namespace s5066::dts

@@ -29,18 +29,18 @@ void RateChange::go(Step next) {
   S5066_ASSERT(next != Step::requesting || step_ == Step::idle);
   step_ = next;
   if (next != Step::idle) confirmed_ = false;
-  if (next != Step::confirming) before_.reset();
+  if (next != Step::confirming) mode_before_.reset();
   in_old_mode_ = false;
 }
 
 void RateChange::change() {
-  if (!before_) before_ = mode_;
+  if (!mode_before_) mode_before_ = mode_;
   mode_ = wanted_;
 }
 
 // Goes back to the old mode, because the change was not confirmed.
 void RateChange::break_off() {
-  mode_ = before_.value_or(mode_);
+  mode_ = mode_before_.value_or(mode_);
   go(Step::idle);
 }
 
@@ -197,7 +197,7 @@ bool RateChange::on_data() {
 
 // The master missed our confirmation, assumes that its own acknowledgement was lost, and repeats
 // it.
-void RateChange::on_stray_ack() {
+void RateChange::on_unexpected_ack() {
   if (step_ == Step::idle && confirmed_) closing_ = true;
 }
 

@@ -45,12 +45,14 @@ class RateChange {
   /// Returns the mode of the next transmission. A slave may have missed our acknowledgement of its
   /// acceptance. It then still listens in the old mode, and not every receiver detects the mode by
   /// itself. Repetitions therefore alternate between the old and the new mode.
-  const modem::Mode& next_mode() const { return in_old_mode_ && before_ ? *before_ : mode_; }
+  const modem::Mode& next_mode() const {
+    return in_old_mode_ && mode_before_ ? *mode_before_ : mode_;
+  }
   /// Changes the mode without a message to the peer, whose receiver detects rate and interleaver by
   /// itself.
   void set_mode(const modem::Mode& mode) {
     mode_ = mode;
-    before_.reset();
+    mode_before_.reset();
   }
   /// Returns the mode of the peer's transmissions to us if it was agreed on with us as the slave.
   const std::optional<modem::Mode>& peer_mode() const { return peer_mode_; }
@@ -69,7 +71,7 @@ class RateChange {
   std::optional<MessageExchange::Message> on_acknowledged();
   /// Call for an acknowledgement without a message that arrives while none of our messages waits
   /// for one.
-  void on_stray_ack();
+  void on_unexpected_ack();
   /// Call when our acknowledgement without a message has left the antenna.
   void on_ack_sent();
   /// Call when the peer sends data. Returns true if that ends a procedure.
@@ -99,8 +101,8 @@ class RateChange {
   Config config_;
   Step step_ = Step::idle;
   modem::Mode mode_;
-  modem::Mode wanted_;                 // mode that the procedure is about
-  std::optional<modem::Mode> before_;  // old mode, until the change is confirmed
+  modem::Mode wanted_;                      // mode that the procedure is about
+  std::optional<modem::Mode> mode_before_;  // old mode, until the change is confirmed
   bool in_old_mode_ = false;  // the next acknowledgement of the acceptance goes in the old mode
   bool both_ = false;         // the change is for both directions
   std::optional<modem::Mode> advice_;  // our advice

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "s5066d/base/take_front.h"
+
 namespace s5066::dts {
 
 void Reassembler::restart() {
@@ -80,10 +82,7 @@ void Reassembler::on_passed(LongFrameNumber number) {
 }
 
 std::optional<Bytes> Reassembler::poll() {
-  if (complete_.empty()) return std::nullopt;
-  std::optional<Bytes> cpdu(std::move(complete_.front()));
-  complete_.pop_front();
-  return cpdu;
+  return take_front(complete_);
 }
 
 }  // namespace s5066::dts

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "s5066d/base/deadline_table.h"
+#include "s5066d/base/take_front.h"
 
 namespace s5066::dts {
 namespace {
@@ -272,10 +273,7 @@ void TurnControl::on_deadline(Instant now) {
 }
 
 std::optional<TurnControl::Action> TurnControl::poll_action() {
-  if (actions_.empty()) return std::nullopt;
-  const Action action = actions_.front();
-  actions_.pop_front();
-  return action;
+  return take_front(actions_);
 }
 
 std::optional<Instant> TurnControl::next_deadline() const {

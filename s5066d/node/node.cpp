@@ -7,6 +7,7 @@
 #include "modem/api/airtime.h"
 #include "s5066d/base/deadline_table.h"
 #include "s5066d/base/overloaded.h"
+#include "s5066d/base/take_front.h"
 #include "s5066d/node/link_agreement.h"
 #include "s5066d/node/management_text.h"
 #include "sis/codec.h"
@@ -322,10 +323,7 @@ std::optional<Instant> Node::next_deadline() const {
 }
 
 std::optional<NodeAction> Node::poll_action() {
-  if (actions_.empty()) return std::nullopt;
-  NodeAction action = std::move(actions_.front());
-  actions_.pop_front();
-  return action;
+  return take_front(actions_);
 }
 
 // --- What the whole node may do ------------------------------------------------------------------
@@ -357,7 +355,7 @@ void Node::switch_silence(Instant now, bool on) {
 }
 
 Result<void> Node::request_mode(Instant now, Address peer, const modem::Mode& mode) {
-  const auto link = dts_.link_status(peer);
+  const auto link = dts_.connection_status(peer);
   if (!link) return Error{ErrorCode::link_down, "no link with " + to_string(peer)};
   if (config_.dts.adaptation) {
     return Error{ErrorCode::refused, "adaptation is enabled and chooses the modes"};
@@ -482,26 +480,26 @@ void Node::drain(Instant now) {
 }
 
 void Node::from_dts(Instant now, dts::Action& action) {
-  std::visit(
-      Overloaded{
-          [&](modem::Command& command) { actions_.push_back(std::move(command)); },
-          [&](const dts::CpduArrived& arrived) { sap_.on_spdu_arrived(now, arrived.id); },
-          [&](const dts::CpduConfirm& confirm) { cas_.on_cpdu_confirm(now, confirm); },
-          [&](const dts::CpduRejected& rejected) { cas_.on_cpdu_rejected(now, rejected); },
-          [&](dts::CpduIndication& indication) { cas_.on_cpdu(now, std::move(indication)); },
-          [&](const dts::ConnectionLost& lost) { cas_.on_connection_lost(now, lost); },
-          [&](const dts::ConnectionReset& reset) { sap_.on_connection_reset(reset.peer); },
-          [&](const dts::PeerActive& active) { on_peer_active(now, active); },
-          [&](const dts::WarningReceived& warning) { cas_.on_warning(now, warning); },
-          [&](const dts::TransmitModeChanged& changed) {
-            if (dts_.link_status(changed.peer)) tell_capacity(now, changed.peer);
-          },
-          // The data transfer sublayer has traced these itself, and its link_status() shows them.
-          [](const dts::WarningTransmitted&) {},
-          [](const dts::DataRateAdvised&) {},
-          [](const dts::DataRateRefused&) {},
-      },
-      action);
+  std::visit(Overloaded{
+                 [&](modem::Command& command) { actions_.push_back(std::move(command)); },
+                 [&](const dts::CpduArrived& arrived) { sap_.on_spdu_arrived(now, arrived.id); },
+                 [&](const dts::CpduConfirm& confirm) { cas_.on_cpdu_confirm(now, confirm); },
+                 [&](const dts::CpduRejected& rejected) { cas_.on_cpdu_rejected(now, rejected); },
+                 [&](dts::CpduIndication& indication) { cas_.on_cpdu(now, std::move(indication)); },
+                 [&](const dts::ConnectionLost& lost) { cas_.on_connection_lost(now, lost); },
+                 [&](const dts::ConnectionReset& reset) { sap_.on_connection_reset(reset.peer); },
+                 [&](const dts::PeerActive& active) { on_peer_active(now, active); },
+                 [&](const dts::WarningReceived& warning) { cas_.on_warning(now, warning); },
+                 [&](const dts::TransmitModeChanged& changed) {
+                   if (dts_.connection_status(changed.peer)) tell_capacity(now, changed.peer);
+                 },
+                 // The data transfer sublayer has traced these itself, and its connection_status()
+                 // shows them.
+                 [](const dts::WarningTransmitted&) {},
+                 [](const dts::DataRateAdvised&) {},
+                 [](const dts::DataRateRefused&) {},
+             },
+             action);
 }
 
 void Node::on_peer_active(Instant now, const dts::PeerActive& active) {
@@ -653,7 +651,7 @@ NodeStatus Node::status() const {
     entry.type = link.type;
     entry.we_called = link.we_called;
     entry.since = link.since;
-    if (const auto status_below = dts_.link_status(link.peer)) {
+    if (const auto status_below = dts_.connection_status(link.peer)) {
       entry.transmit_mode = status_below->mode;
       entry.advised_mode = status_below->advised;
       entry.mode_refused = status_below->refused;

@@ -14,7 +14,7 @@ namespace ip = boost::asio::ip;
 /// Largest number of addresses, processes and users whose rate is remembered; above it the inactive
 /// ones are forgotten.
 constexpr std::size_t kSourcesMax = 1024;
-constexpr unsigned kHouseholdBits = 64;
+constexpr unsigned kHostKeyBits = 64;
 
 ip::address plain(const ip::address& address) {
   if (address.is_v6() && address.to_v6().is_v4_mapped()) {
@@ -35,7 +35,7 @@ ip::address source_of(const ip::address& peer) {
   const ip::address address = plain(peer);
   if (address.is_v4()) return address;
   ip::address_v6::bytes_type octets = address.to_v6().to_bytes();
-  std::fill(octets.begin() + kHouseholdBits / 8, octets.end(), std::uint8_t{0});
+  std::fill(octets.begin() + kHostKeyBits / 8, octets.end(), std::uint8_t{0});
   return ip::address_v6(octets);
 }
 
@@ -153,7 +153,7 @@ std::vector<ConnectionGate::Share> ConnectionGate::shares_of(const Peer& peer) c
   return shares;
 }
 
-std::uint64_t ConnectionGate::household_of(const Peer& peer) {
+std::uint64_t ConnectionGate::host_key_of(const Peer& peer) {
   constexpr std::uint64_t kLocal = std::uint64_t{1} << 63;
   if (const auto* local = std::get_if<LocalPeer>(&peer)) {
     return kLocal | static_cast<std::uint64_t>(local->process);
@@ -161,7 +161,7 @@ std::uint64_t ConnectionGate::household_of(const Peer& peer) {
   const ip::address source = source_of(std::get<ip::address>(peer));
   if (source.is_v4()) return source.to_v4().to_uint();
   std::uint64_t number = 0;
-  for (std::size_t i = 0; i < kHouseholdBits / 8; ++i) {
+  for (std::size_t i = 0; i < kHostKeyBits / 8; ++i) {
     number = number << 8 | source.to_v6().to_bytes()[i];
   }
   return number;

@@ -51,7 +51,7 @@ class ConnectionGate {
 
   /// Returns one number for all addresses that count as one host: the address for IPv4, its first
   /// 64 bits for IPv6, and the process for a local client.
-  static std::uint64_t household_of(const Peer& peer);
+  static std::uint64_t host_key_of(const Peer& peer);
 
   struct Permission {
     /// Rights; if empty, the node's bind policy decides.

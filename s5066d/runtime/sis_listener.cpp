@@ -212,7 +212,7 @@ void SisListener::serve(Stream stream, const Caller& caller) {
     return refuse(caller, "certificate not allowed");
   }
   const sap::ClientOrigin origin{.access = permission->access,
-                                 .household = ConnectionGate::household_of(caller.peer),
+                                 .host_key = ConnectionGate::host_key_of(caller.peer),
                                  .priority_max = permission->priority_max,
                                  .name = caller.origin};
   const ClientId id =

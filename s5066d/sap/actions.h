@@ -12,6 +12,7 @@
 #include "s5066d/base/bytes.h"
 #include "s5066d/base/ids.h"
 #include "s5066d/base/metrics.h"
+#include "s5066d/base/take_front.h"
 #include "s5066d/cas/channel_access.h"
 #include "s5066d/sap/link_manager.h"
 #include "sis/primitives.h"
@@ -72,12 +73,7 @@ class Outbox {
   void push(Action action) { actions_.push_back(std::move(action)); }
 
   bool empty() const { return actions_.empty(); }
-  std::optional<Action> poll() {
-    if (actions_.empty()) return std::nullopt;
-    Action action = std::move(actions_.front());
-    actions_.pop_front();
-    return action;
-  }
+  std::optional<Action> poll() { return take_front(actions_); }
 
  private:
   Counters& counters_;

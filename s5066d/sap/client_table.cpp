@@ -94,7 +94,7 @@ std::optional<ClientId> ClientTable::victim_of_connect() const {
   if (clients_.size() - saps_.bound() < config_.unbound_clients_max) return std::nullopt;
   std::map<std::uint64_t, std::vector<ClientId>> unbound;
   for (const auto& [id, client] : clients_) {
-    if (binding(id) == nullptr) unbound[client.household].push_back(id);
+    if (binding(id) == nullptr) unbound[client.host_key].push_back(id);
   }
   // Among hosts with equally many, the one with the oldest connection is chosen.
   const auto before = [](const auto& a, const auto& b) {
@@ -107,7 +107,7 @@ std::optional<ClientId> ClientTable::victim_of_connect() const {
 void ClientTable::connect(Instant now, ClientId client, const ClientOrigin& origin) {
   const bool is_new = clients_
                           .emplace(client, Client{.watch = ClientWatch(config_, now),
-                                                  .household = origin.household,
+                                                  .host_key = origin.host_key,
                                                   .priority_max = origin.priority_max,
                                                   .origin = origin.name})
                           .second;

@@ -25,7 +25,7 @@ class ClientTable {
  public:
   struct Client {
     ClientWatch watch;
-    std::uint64_t household = 0;
+    std::uint64_t host_key = 0;
     std::uint8_t priority_max = kPriorityMax;
     std::string origin;  // for operators
     bool flow_off = false;

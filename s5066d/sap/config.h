@@ -83,7 +83,7 @@ struct ClientAccess {
 struct ClientOrigin {
   /// Rights of the client; if empty, the bind policy decides.
   std::optional<ClientAccess> access;
-  std::uint64_t household = 0;  // equal for connections that one host may have made
+  std::uint64_t host_key = 0;  // equal for connections that one host may have made
   // U_PDUs that ask for a higher one are sent with this one
   std::uint8_t priority_max = kPriorityMax;
   std::string name{};  // for operators: "192.0.2.7:43210", "pid 711 uid 1000"

@@ -6,6 +6,7 @@
 
 #include "s5066d/base/assert.h"
 #include "s5066d/base/deadline_table.h"
+#include "s5066d/base/take_front.h"
 
 namespace s5066::sap {
 namespace {
@@ -416,10 +417,7 @@ void LinkManager::look_again_at(Instant at) {
 }
 
 std::optional<LinkManager::Action> LinkManager::poll_action() {
-  if (actions_.empty()) return std::nullopt;
-  Action action = actions_.front();
-  actions_.pop_front();
-  return action;
+  return take_front(actions_);
 }
 
 }  // namespace s5066::sap

@@ -46,7 +46,7 @@ sis::BindRejectReason reject_reason_of(BindRefusal refusal) {
 std::optional<BindRefusal> SapTable::refusal(ClientId client,
                                              const sis::BindRequest& request) const {
   if (binding(client) != nullptr) return BindRefusal::bound_already;
-  if (const auto bar = bar_on(client, request.sap)) return bar;
+  if (const auto refused = refusal_of(client, request.sap)) return refused;
   if (client_at(request.sap)) return BindRefusal::sap_taken;
   if (!arq_allowed_ && request.service.mode == sis::TransmissionMode::arq) {
     return BindRefusal::no_arq;
@@ -99,7 +99,7 @@ std::optional<ClientId> SapTable::client_at(SapId sap) const {
   return std::nullopt;
 }
 
-std::optional<BindRefusal> SapTable::bar_on(ClientId client, SapId sap) const {
+std::optional<BindRefusal> SapTable::refusal_of(ClientId client, SapId sap) const {
   if (sap.value > SapId::kMax || (access_of(client).saps >> sap.value & 1) == 0) {
     return BindRefusal::sap_not_allowed;
   }

@@ -47,7 +47,7 @@ class SapTable {
   std::optional<ClientId> client_at(SapId sap) const;
 
  private:
-  std::optional<BindRefusal> bar_on(ClientId client, SapId sap) const;
+  std::optional<BindRefusal> refusal_of(ClientId client, SapId sap) const;
   ClientAccess access_of(ClientId client) const;
   /// Returns why the bind is refused, apart from lack of room.
   std::optional<BindRefusal> refusal(ClientId client, const sis::BindRequest& request) const;

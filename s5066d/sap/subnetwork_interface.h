@@ -15,6 +15,7 @@
 #include "s5066d/base/metrics.h"
 #include "s5066d/base/result.h"
 #include "s5066d/base/trace.h"
+#include "s5066d/base/utc_clock.h"
 #include "s5066d/cas/channel_access.h"
 #include "s5066d/sap/actions.h"
 #include "s5066d/sap/client_table.h"
@@ -25,7 +26,6 @@
 #include "s5066d/sap/submission.h"
 #include "s5066d/sap/unidata_receiver.h"
 #include "s5066d/sap/unidata_sender.h"
-#include "s5066d/sap/utc_clock.h"
 #include "sis/codec.h"
 #include "sis/primitives.h"
 

@@ -13,6 +13,7 @@
 #include <set>
 #include <vector>
 
+#include "s5066d/base/fair_turn.h"
 #include "s5066d/base/ids.h"
 #include "s5066d/base/time.h"
 #include "s5066d/cas/channel_access.h"
@@ -86,7 +87,7 @@ class UnidataQueue {
   /// True if the next item taken from this line is of the client served longest ago.
   bool is_fair_turn(const Lane& lane) const {
     const auto line = lines_.find(lane);
-    return line != lines_.end() && is_fair_turn(line->second);
+    return line != lines_.end() && s5066::is_fair_turn(line->second.takes, fair_turn_);
   }
   /// Takes an item of the queue, as first() returned it.
   UnidataItem take_this(const UnidataItem& item);
@@ -102,7 +103,7 @@ class UnidataQueue {
     const auto found = lines_.find(lane);
     if (found == lines_.end()) return nullptr;
     const Line& line = found->second;
-    const bool fair = is_fair_turn(line);
+    const bool fair = s5066::is_fair_turn(line.takes, fair_turn_);
     const UnidataItem& front = line.items.begin()->second;
     if (!fair && allowed(front)) return &front;
     const UnidataItem* best = nullptr;
@@ -194,9 +195,6 @@ class UnidataQueue {
     }
   };
 
-  bool is_fair_turn(const Line& line) const {
-    return fair_turn_ > 0 && line.takes % fair_turn_ == fair_turn_ - 1;
-  }
   static Key key_of(const UnidataItem& item);
   static Route route_of(const UnidataItem& item);
   UnidataItem remove(const Lane& lane, const Key& key);

@@ -133,8 +133,7 @@ std::optional<ReceiptId> UnidataReceiver::receipt_for(ClientId client, const Dat
 void UnidataReceiver::indicate(ClientId client, const DataSpdu& data, Bytes updu, Origin origin) {
   counters_.add(Counter::updus_indicated);
   const auto receipt = receipt_for(client, data, origin);
-  if (origin.expedited) {
-    sis::ExpeditedUnidataIndication indication;
+  const auto send = [&](auto indication) {
     indication.destination_sap = data.destination_sap;
     indication.destination = origin.destination;
     indication.mode = origin.mode;
@@ -143,19 +142,12 @@ void UnidataReceiver::indicate(ClientId client, const DataSpdu& data, Bytes updu
     indication.errored = std::move(origin.errored);
     indication.missing = std::move(origin.missing);
     indication.updu = std::move(updu);
-    return outbox_.send(client, std::move(indication), receipt);
-  }
+    outbox_.send(client, std::move(indication), receipt);
+  };
+  if (origin.expedited) return send(sis::ExpeditedUnidataIndication{});
   sis::UnidataIndication indication;
   indication.priority = data.priority;
-  indication.destination_sap = data.destination_sap;
-  indication.destination = origin.destination;
-  indication.mode = origin.mode;
-  indication.source_sap = data.source_sap;
-  indication.source = origin.source;
-  indication.errored = std::move(origin.errored);
-  indication.missing = std::move(origin.missing);
-  indication.updu = std::move(updu);
-  outbox_.send(client, std::move(indication), receipt);
+  send(std::move(indication));
 }
 
 void UnidataReceiver::discard(Instant now, Address from, const DataSpdu& data, Counter counter,
@@ -177,7 +169,7 @@ bool UnidataReceiver::is_for_us(Address destination) const {
 }
 
 bool UnidataReceiver::has_died(Instant now, Address from, const DataSpdu& data) {
-  const auto utc_now = utc_.at(now);
+  const auto utc_now = utc_.known_utc(now);
   if (!config_.enforce_received_time_to_die || !data.time_to_die || !utc_now) return false;
   const auto died_at = decode_time_to_die(*utc_now, *data.time_to_die);
   if (!died_at) return false;
@@ -196,7 +188,7 @@ bool UnidataReceiver::has_died(Instant now, Address from, const DataSpdu& data) 
 Instant UnidataReceiver::last_repeat(Instant now, const DataSpdu& data) const {
   constexpr seconds kClocksApart = std::chrono::days(1);
   constexpr seconds kLivesMax = std::chrono::days(kTimeToDieDaysMax + 1);
-  const auto utc_now = utc_.at(now);
+  const auto utc_now = utc_.known_utc(now);
   if (!utc_now || !data.time_to_die) return now + kLivesMax;
   const auto dies_at = decode_time_to_die(*utc_now, *data.time_to_die);
   if (!dies_at) return now + kLivesMax;

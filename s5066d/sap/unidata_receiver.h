@@ -13,6 +13,7 @@
 #include "s5066d/base/metrics.h"
 #include "s5066d/base/time.h"
 #include "s5066d/base/trace.h"
+#include "s5066d/base/utc_clock.h"
 #include "s5066d/cas/channel_access.h"
 #include "s5066d/sap/actions.h"
 #include "s5066d/sap/client_table.h"
@@ -23,7 +24,6 @@
 #include "s5066d/sap/spdu.h"
 #include "s5066d/sap/unidata_queue.h"
 #include "s5066d/sap/untaken.h"
-#include "s5066d/sap/utc_clock.h"
 
 namespace s5066::sap {
 

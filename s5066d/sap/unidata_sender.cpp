@@ -196,10 +196,10 @@ void UnidataSender::hand_down(Instant now, UnidataItem item) {
   item.handed_down = true;
   // The date stays once it is set, because the receiver recognises a repetition by it.
   if (data != nullptr && item.send_time_to_die && !data->time_to_die) {
-    const auto utc_now = utc_.at(now);
+    const auto utc_now = utc_.known_utc(now);
     if (utc_now) {
       const auto died_at =
-          repeat_marker_.distinct(item.destination, *data, *utc_.at(item.time_to_die));
+          repeat_marker_.distinct(item.destination, *data, *utc_.known_utc(item.time_to_die));
       data->time_to_die = encode_time_to_die(*utc_now, died_at);
     }
   }

@@ -14,6 +14,7 @@
 #include "s5066d/base/metrics.h"
 #include "s5066d/base/time.h"
 #include "s5066d/base/trace.h"
+#include "s5066d/base/utc_clock.h"
 #include "s5066d/cas/channel_access.h"
 #include "s5066d/sap/actions.h"
 #include "s5066d/sap/config.h"
@@ -27,7 +28,6 @@
 #include "s5066d/sap/storage_ledger.h"
 #include "s5066d/sap/submission.h"
 #include "s5066d/sap/unidata_queue.h"
-#include "s5066d/sap/utc_clock.h"
 #include "sis/primitives.h"
 
 namespace s5066::sap {

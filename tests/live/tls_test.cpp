@@ -18,8 +18,7 @@ constexpr SapId kSap{5};
 
 class LiveTls : public testing::Test {
  protected:
-  LiveTls()
-      : authority(pair.folder().path(), "authority"), stranger(pair.folder().path(), "other") {
+  LiveTls() : authority(pair.folder().path(), "authority"), foreign(pair.folder().path(), "other") {
     const auto node = authority.issue("alpha", {"localhost"});
     pair.configure_sis("alpha", "tls { certificate_file: \"" + node.certificate +
                                     "\" key_file: \"" + node.key + "\" ca_file: \"" +
@@ -76,7 +75,7 @@ class LiveTls : public testing::Test {
 
   Pair pair;
   test::Authority authority;
-  test::Authority stranger;
+  test::Authority foreign;
 };
 
 TEST_F(LiveTls, the_library_serves_itself_with_the_certificate_it_shows) {
@@ -84,8 +83,8 @@ TEST_F(LiveTls, the_library_serves_itself_with_the_certificate_it_shows) {
   EXPECT_NE(pair.log("alpha").find("certificate=ops.example"), std::string::npos);
 }
 
-TEST_F(LiveTls, neither_a_strangers_certificate_nor_none_nor_plain_text_is_served) {
-  EXPECT_NE(attempt(shows(stranger.issue("ops.example"))), "");
+TEST_F(LiveTls, neither_a_certificate_of_another_authority_nor_none_nor_plain_text_is_served) {
+  EXPECT_NE(attempt(shows(foreign.issue("ops.example"))), "");
   EXPECT_NE(attempt(shows({})), "");
   EXPECT_NE(attempt(std::nullopt), "");
   EXPECT_TRUE(await([&] { return refused(); }));
@@ -93,7 +92,7 @@ TEST_F(LiveTls, neither_a_strangers_certificate_nor_none_nor_plain_text_is_serve
 
 TEST_F(LiveTls, the_library_trusts_no_server_of_another_authority) {
   auto tls = shows(authority.issue("ops.example"));
-  tls.ca_file = stranger.file();
+  tls.ca_file = foreign.file();
   EXPECT_NE(attempt(tls).find("certificate verify failed"), std::string::npos);
 }
 
@@ -110,11 +109,11 @@ TEST_F(LiveTls, sis_cat_sends_over_the_air_through_tls) {
 }
 
 TEST_F(LiveTls, sis_cat_says_why_it_is_not_served) {
-  auto options = tls_options(stranger.issue("ops.example"));
+  auto options = tls_options(foreign.issue("ops.example"));
   options.insert(options.end(), {"--to", "1.2.0.2"});
-  const Outcome stranger_sent = sis_cat("no", options);
-  EXPECT_EQ(stranger_sent.status, 1);
-  EXPECT_NE(stranger_sent.output.find("sis_cat: "), std::string::npos) << stranger_sent.output;
+  const Outcome foreign_sent = sis_cat("no", options);
+  EXPECT_EQ(foreign_sent.status, 1);
+  EXPECT_NE(foreign_sent.output.find("sis_cat: "), std::string::npos) << foreign_sent.output;
   EXPECT_EQ(sis_cat("no", {"--to", "1.2.0.2"}).status, 1) << "plain text";
   EXPECT_TRUE(await([&] { return refused(); }));
 }

@@ -265,7 +265,7 @@ TEST(TwoStations, a_client_that_vanishes_leaves_no_link) {
 // Method: the peer has data for a quarter of an hour or more; the station gets a little data while
 //         the peer's data is under way.
 // Accept: the little data is acknowledged after at most three of the peer's transmissions.
-TEST(TwoStations, data_against_a_long_stream_goes_whoever_else_was_called_or_heard) {
+TEST(TwoStations, data_against_a_long_stream_goes_although_others_were_called_or_heard) {
   for (const bool hidden : {false, true}) {
     for (const std::uint32_t rate_bps : {600u, 2400u}) {
       for (const sim::Seed seed : sim::seeds(20)) {

@@ -82,7 +82,7 @@ const std::vector<Layer> kLayers = {
      shell_and({"program_options"})},
 
     {"gateway ports",
-     "gateways/common/(.*_(core|port|types)|rcop|utc_reference)\\.(h|cpp)",
+     "gateways/common/(.*_(core|port|types)|rcop|sis_requests)\\.(h|cpp)",
      {"sis core", "base"},
      {},
      true},

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "s5066d/base/printable.h"
+
 namespace s5066::acp142 {
 namespace {
 
@@ -10,12 +12,7 @@ using Action = ReportedRecipient::Action;
 
 /// Text of others goes into a header field as one line, printable and not too long.
 std::string one_line(std::string_view text) {
-  std::string line;
-  for (const char c : text.substr(0, 200)) {
-    line.push_back(
-        static_cast<unsigned char>(c) >= 32 && static_cast<unsigned char>(c) < 127 ? c : '?');
-  }
-  return line.empty() ? "no reason given" : line;
+  return text.empty() ? "no reason given" : printable(text, 200);
 }
 
 bool wanted(const ReportedRecipient& one) {

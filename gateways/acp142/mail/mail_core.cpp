@@ -11,6 +11,7 @@
 #include "gateways/acp142/mail/repeat_marks.h"
 #include "s5066d/base/assert.h"
 #include "s5066d/base/duration_text.h"
+#include "s5066d/base/take_front.h"
 
 namespace s5066::acp142 {
 
@@ -600,10 +601,7 @@ std::optional<Instant> MailCore::next_deadline() const {
 }
 
 std::optional<MailCore::Action> MailCore::poll_action() {
-  if (actions_.empty()) return std::nullopt;
-  Action action = std::move(actions_.front());
-  actions_.pop_front();
-  return action;
+  return take_front(actions_);
 }
 
 // --- Mail in -------------------------------------------------------------------------------------

@@ -28,10 +28,10 @@
 #include "gateways/acp142/mail/trace_fields.h"
 #include "gateways/acp142/smtp/smtp_client_core.h"
 #include "gateways/acp142/smtp/smtp_server_core.h"
-#include "gateways/common/utc_reference.h"
 #include "s5066d/base/counter_set.h"
 #include "s5066d/base/result.h"
 #include "s5066d/base/time.h"
+#include "s5066d/base/utc_clock.h"
 
 namespace s5066::acp142 {
 
@@ -274,7 +274,7 @@ class MailCore {
   void tell(MailNews one);
 
   const Config config_;
-  gateways::UtcReference utc_;
+  UtcClock utc_;
   MailRouter router_;
   MailReporter reporter_;
   MailRelay relay_;

@@ -10,16 +10,16 @@
 #include "gateways/acp142/mail/mail_news.h"
 #include "gateways/acp142/mail/mail_reporter.h"
 #include "gateways/acp142/mail/mail_router.h"
-#include "gateways/common/utc_reference.h"
 #include "s5066d/base/time.h"
+#include "s5066d/base/utc_clock.h"
 
 namespace s5066::acp142 {
 
 class MailRelay {
  public:
   /// All of these outlive the relay.
-  MailRelay(const MailCoreConfig& config, const AddressTable& table,
-            const gateways::UtcReference& utc, MailRouter& router, MailReporter& reporter)
+  MailRelay(const MailCoreConfig& config, const AddressTable& table, const UtcClock& utc,
+            MailRouter& router, MailReporter& reporter)
       : config_(config), table_(table), utc_(utc), router_(router), reporter_(reporter) {}
 
   /// Leaves in `mail` the recipients that our mail server gets. Returns what goes on to other
@@ -38,7 +38,7 @@ class MailRelay {
 
   const MailCoreConfig& config_;
   const AddressTable& table_;
-  const gateways::UtcReference& utc_;
+  const UtcClock& utc_;
   MailRouter& router_;
   MailReporter& reporter_;
 };

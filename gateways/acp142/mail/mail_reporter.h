@@ -8,15 +8,15 @@
 #include "gateways/acp142/mail/mail_core_config.h"
 #include "gateways/acp142/mail/mail_news.h"
 #include "gateways/acp142/mail/mail_router.h"
-#include "gateways/common/utc_reference.h"
 #include "s5066d/base/time.h"
+#include "s5066d/base/utc_clock.h"
 
 namespace s5066::acp142 {
 
 class MailReporter {
  public:
   /// All three outlive the reporter.
-  MailReporter(const MailCoreConfig& config, MailRouter& router, const gateways::UtcReference& utc)
+  MailReporter(const MailCoreConfig& config, MailRouter& router, const UtcClock& utc)
       : config_(config), router_(router), utc_(utc) {}
 
   /// Returns the report on these recipients as the spool is to keep it; empty if the sender wants
@@ -28,7 +28,7 @@ class MailReporter {
  private:
   const MailCoreConfig& config_;
   MailRouter& router_;
-  const gateways::UtcReference& utc_;
+  const UtcClock& utc_;
 };
 
 }  // namespace s5066::acp142

@@ -11,8 +11,8 @@
 #include "gateways/acp142/mail/mail_core_config.h"
 #include "gateways/acp142/mail/mail_store_port.h"
 #include "gateways/acp142/mail/mail_types.h"
-#include "gateways/common/utc_reference.h"
 #include "s5066d/base/time.h"
+#include "s5066d/base/utc_clock.h"
 
 namespace s5066::acp142 {
 
@@ -21,8 +21,7 @@ class MailRouter {
   enum class Unrouted : std::uint8_t { left_out, to_mail_server };
 
   /// All three outlive the router.
-  MailRouter(const MailCoreConfig& config, const AddressTable& table,
-             const gateways::UtcReference& utc)
+  MailRouter(const MailCoreConfig& config, const AddressTable& table, const UtcClock& utc)
       : config_(config), table_(table), utc_(utc) {}
 
   /// Gives a message from SMTP its precedence, at most `most`.
@@ -45,7 +44,7 @@ class MailRouter {
 
   const MailCoreConfig& config_;
   const AddressTable& table_;
-  const gateways::UtcReference& utc_;
+  const UtcClock& utc_;
   std::uint64_t last_id_ = 0;
 };
 

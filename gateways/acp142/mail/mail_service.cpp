@@ -312,44 +312,22 @@ void MailService::arm_timer() {
 // --- The subnetwork ------------------------------------------------------------------------------
 
 void MailService::on_sis(const sis::Event& event) {
-  namespace in = sis::event;
-  const auto take = [this](sis::RequestId id) {
-    const auto found = requests_.find(id);
-    if (found == requests_.end()) return gateways::SisRequestId{};
-    const gateways::SisRequestId ours = found->second;
-    requests_.erase(found);
-    return ours;
+  const auto note = [&](LogLevel level) {
+    LogLine(log_, level, "sis").kv("event", sis::to_string(event));
   };
-  if (const auto* bound = std::get_if<in::Bound>(&event)) {
-    LogLine(log_, LogLevel::info, "sis").kv("event", sis::to_string(event));
-    to_carrier(gateways::SisBound{bound->mtu});
-    emcon_.on_bound();
-  } else if (std::holds_alternative<in::Lost>(event) ||
-             std::holds_alternative<in::Unbound>(event) ||
-             std::holds_alternative<in::BindRejected>(event)) {
-    LogLine(log_, LogLevel::warning, "sis").kv("event", sis::to_string(event));
-    requests_.clear();
-    to_carrier(gateways::SisLost{});
-    emcon_.on_lost();
-  } else if (const auto* state = std::get_if<in::Availability>(&event)) {
-    LogLine(log_, LogLevel::info, "sis").kv("event", sis::to_string(event));
+  if (const auto* state = std::get_if<sis::event::Availability>(&event)) {
+    note(LogLevel::info);
     emcon_.on_availability(state->status);
-  } else if (std::holds_alternative<in::FlowOff>(event)) {
-    to_carrier(gateways::SisFlow{false});
-  } else if (std::holds_alternative<in::FlowOn>(event)) {
-    to_carrier(gateways::SisFlow{true});
-  } else if (const auto* arrived = std::get_if<in::Indication>(&event)) {
-    to_carrier(gateways::SisIndication{arrived->unidata.source, arrived->unidata.source_sap,
-                                       arrived->unidata.updu});
-  } else if (const auto* confirmed = std::get_if<in::Confirmed>(&event)) {
-    to_carrier(gateways::SisConfirmed{take(confirmed->id)});
-  } else if (const auto* rejected = std::get_if<in::Rejected>(&event)) {
-    to_carrier(gateways::SisRejected{take(rejected->id), rejected->reason});
-  } else if (const auto* unresolved = std::get_if<in::Unresolved>(&event)) {
-    to_carrier(gateways::SisUnresolved{take(unresolved->id)});
-  } else {
-    return;  // such as Sent, of what nobody confirms
+    return drain();
   }
+  const auto ours = requests_.event_of(event);
+  if (!ours) return;
+  const bool bound = std::holds_alternative<gateways::SisBound>(*ours);
+  const bool lost = std::holds_alternative<gateways::SisLost>(*ours);
+  if (bound || lost) note(lost ? LogLevel::warning : LogLevel::info);
+  to_carrier(*ours);
+  if (bound) emcon_.on_bound();
+  if (lost) emcon_.on_lost();
   drain();
 }
 
@@ -405,19 +383,10 @@ void MailService::drain_air() {
     while (auto unidata = carrier_.poll_unidata()) {
       more = true;
       const gateways::SisRequestId id = unidata->id;
-      const auto accepted = client_->request_unidata({.priority = unidata->priority,
-                                                      .destination_sap = unidata->destination_sap,
-                                                      .destination = unidata->destination,
-                                                      .delivery = unidata->delivery,
-                                                      .time_to_live = unidata->time_to_live_s / 2,
-                                                      .updu = std::move(unidata->updu)});
-      if (accepted) {
-        requests_[*accepted] = id;
-      } else {
-        LogLine(log_, LogLevel::warning, "request_refused")
-            .kv("reason", to_string(accepted.error()));
-        to_carrier(gateways::SisUnresolved{id});
-      }
+      const auto accepted = requests_.request(*client_, *std::move(unidata));
+      if (accepted) continue;
+      LogLine(log_, LogLevel::warning, "request_refused").kv("reason", to_string(accepted.error()));
+      to_carrier(gateways::SisUnresolved{id});
     }
     while (const auto node = p_mul_.poll_heard()) mail_.on_heard(now(), *node);
     while (auto event = p_mul_.poll_event()) {

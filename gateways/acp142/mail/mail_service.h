@@ -6,7 +6,6 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <deque>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +18,7 @@
 #include "gateways/acp142/smtp/smtp_shell.h"
 #include "gateways/acp142/sqlite_mail_store.h"
 #include "gateways/common/service_host.h"
+#include "gateways/common/sis_requests.h"
 #include "gateways/common/store_thread.h"
 #include "gateways/p_mul/carrier_udop_core.h"
 #include "gateways/p_mul/carrier_udp.h"
@@ -101,7 +101,7 @@ class MailService {
   bool serving_ = false;
   bool stopping_ = false;
   std::deque<MailRequest> store_requests_;  // for which the store had no room yet
-  std::map<sis::RequestId, gateways::SisRequestId> requests_;
+  gateways::SisRequests requests_;
   std::optional<SqliteMailStore> operator_store_;
   std::unique_ptr<SmtpListener> listener_;
   std::optional<MailOperator> operator_;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "s5066d/base/take_front.h"
+
 namespace s5066::acp142 {
 namespace {
 
@@ -97,10 +99,7 @@ void SmtpClientCore::on_deadline(Instant now) {
 }
 
 std::optional<SmtpClientCore::Action> SmtpClientCore::poll_action() {
-  if (actions_.empty()) return std::nullopt;
-  Action action = std::move(actions_.front());
-  actions_.pop_front();
-  return action;
+  return take_front(actions_);
 }
 
 // --- Replies -------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "s5066d/base/assert.h"
+#include "s5066d/base/take_front.h"
 
 namespace s5066::acp142 {
 namespace {
@@ -148,10 +149,7 @@ void SmtpServerCore::on_deadline(Instant now) {
 // --- Out -----------------------------------------------------------------------------------------
 
 std::optional<SmtpServerCore::Action> SmtpServerCore::poll_action() {
-  if (actions_.empty()) return std::nullopt;
-  Action action = std::move(actions_.front());
-  actions_.pop_front();
-  return action;
+  return take_front(actions_);
 }
 
 std::optional<Instant> SmtpServerCore::next_deadline() const {

@@ -26,7 +26,7 @@ TEST(MailSetup, what_smtp_may_hand_over_every_station_takes_from_the_air) {
   MailConfig config = config_of();
   config.rounds.pdu_octets_max = 512;
   Rng rng(1);
-  gateways::UtcReference utc;
+  UtcClock utc;
   utc.set({}, {1'700'000'000});
   p_mul::PMulReceiver receiver(p_mul_config(config).receiver, rng, utc);
   const MessageName name{{2}, 7};

@@ -7,6 +7,7 @@
 #include "s5066d/base/deadline_table.h"
 #include "s5066d/base/ids.h"
 #include "s5066d/base/log.h"
+#include "s5066d/base/printable.h"
 #include "s5066d/base/rng.h"
 #include "s5066d/base/spsc_ring.h"
 #include "s5066d/base/trace.h"
@@ -18,6 +19,11 @@ using std::chrono::seconds;
 
 Bytes ascii(std::string_view text) {
   return {text.begin(), text.end()};
+}
+
+TEST(Printable, a_text_of_others_becomes_one_printable_line) {
+  EXPECT_EQ(printable("a\r\nb\x7F \xC3\xA9~", 100), "a??b? ??~");
+  EXPECT_EQ(printable("abcdef", 3), "abc");
 }
 
 TEST(Crc, matches_the_vectors_of_the_standard) {

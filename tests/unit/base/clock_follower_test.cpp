@@ -121,7 +121,7 @@ TEST(ClockFollower, a_loss_at_the_limit_is_forgotten_slowly_and_one_above_it_is_
   EXPECT_EQ(told(milliseconds(105)), 1);  // the follower forgets 3 ms in the meantime
 }
 
-TEST(ClockFollower, whoever_comes_late_and_catches_up_has_lost_nothing) {
+TEST(ClockFollower, a_follower_that_comes_late_and_catches_up_has_lost_nothing) {
   Reader reader;
   reader.read_for(seconds(10));
   // The readings are late for a while, but one reading in time is enough.

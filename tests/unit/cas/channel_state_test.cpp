@@ -79,7 +79,7 @@ TEST_F(Link, acknowledged_data_of_a_peer_whose_call_we_gave_up_is_dropped) {
 
 // Without this report the layer above would hand data down to a link that carries none, and again
 // when the data comes back.
-TEST_F(Link, the_layer_above_hears_at_once_when_a_link_begins_to_be_broken_whoever_wants_that) {
+TEST_F(Link, the_layer_above_is_told_at_once_when_either_side_begins_to_break_a_link) {
   make_by_us();
   EXPECT_TRUE(closing.empty());
   core->set_broadcast(now, true);

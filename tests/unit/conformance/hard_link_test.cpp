@@ -376,7 +376,7 @@ TEST_F(AnnexAHardLink, type_0_is_for_all_clients_of_the_two_nodes) {
 }
 
 // A.1.1.2.2(1)-(3)
-TEST_F(AnnexAHardLink, type_1_is_for_its_owner_and_whoever_talks_to_it) {
+TEST_F(AnnexAHardLink, type_1_is_for_its_owner_and_its_correspondents) {
   establish("53");
   HexClient other = bind(alpha, 4, "14 00");
   HexClient b4 = bind(bravo, 4, "14 00");

@@ -98,7 +98,7 @@ TEST(Adaptation, a_turn_that_begins_with_a_missing_answer_is_one_after_it) {
     ASSERT_EQ(modes.size(), misses_max > 1 ? 2u : 1u);
     EXPECT_EQ(modes[0], kSlow);
     EXPECT_LT(modes.back().rate_bps, misses_max > 1 ? kSlow.rate_bps : kSlow.rate_bps + 1);
-    EXPECT_EQ(station.dts().link_status(kHigher).has_value(), misses_max > 1);
+    EXPECT_EQ(station.dts().connection_status(kHigher).has_value(), misses_max > 1);
   }
 }
 
@@ -249,7 +249,7 @@ TEST(Adaptation, a_mode_that_was_refused_is_not_asked_for_while_the_advice_is_th
     station.run_for(1min);
     EXPECT_EQ(asked(), 0) << i;
   }
-  EXPECT_TRUE(station.dts().link_status(kPeer).has_value());
+  EXPECT_TRUE(station.dts().connection_status(kPeer).has_value());
 }
 
 // A station that adapts advises every peer. A peer that only follows must not be led to a mode in

@@ -210,8 +210,9 @@ TEST_F(AnnexC, a_damaged_segment_leaves_what_its_header_says) {
   station.hear(octets);
   // The acknowledgement of the frame.
   EXPECT_EQ(told<CpduConfirm>().size(), 1u);
-  EXPECT_EQ(station.dts().link_status(kPeer)->capabilities, 0xF6);  // the wire message of the frame
-  EXPECT_TRUE(station.dts().channel_busy(station.now() + 9s));      // the EOT of the frame
+  EXPECT_EQ(station.dts().connection_status(kPeer)->capabilities,
+            0xF6);                                              // the wire message of the frame
+  EXPECT_TRUE(station.dts().channel_busy(station.now() + 9s));  // the EOT of the frame
   station.take_sent();
   station.run_for(15s);
   // The segment of the frame does not count.
@@ -255,18 +256,18 @@ TEST_F(AnnexC, warnings_of_either_side_are_told_with_address_reason_and_type) {
   EXPECT_EQ(received[0].peer, kPeer);
   EXPECT_EQ(received[0].received_type, 4);
   EXPECT_EQ(received[0].reason, 3);
-  auto stranger = common();
-  stranger.source = {0x0A0B0C0D};
-  station.hear({pdu::Data{stranger, {.start = true, .end = true}, {0}, {1}}});
+  auto unknown = common();
+  unknown.source = {0x0A0B0C0D};
+  station.hear({pdu::Data{unknown, {.start = true, .end = true}, {0}, {1}}});
   station.run_for(3s);
   const auto transmitted = told<WarningTransmitted>();
   ASSERT_EQ(transmitted.size(), 1u);
-  EXPECT_EQ(transmitted[0].peer, stranger.source);
+  EXPECT_EQ(transmitted[0].peer, unknown.source);
   EXPECT_EQ(transmitted[0].received_type, 0);
   EXPECT_EQ(transmitted[0].reason, 1);
   const auto traced = station.traced(TraceKind::warning_sent);
   ASSERT_EQ(traced.size(), 1u);
-  EXPECT_EQ(traced[0].peer, stranger.source);
+  EXPECT_EQ(traced[0].peer, unknown.source);
   EXPECT_EQ(traced[0].a, 0);
   EXPECT_EQ(traced[0].b, 1);
   EXPECT_EQ(sent<pdu::Warning>().size(), 1u);  // it is neither acknowledged nor repeated

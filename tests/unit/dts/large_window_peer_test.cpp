@@ -201,7 +201,7 @@ TEST(LargeWindowPeer, who_is_silent_after_type_9_on_two_links_is_sent_no_more_of
     if (link == 4) continue;
     fill_window(station);
     station.run_for(20min);
-    EXPECT_FALSE(station.dts().link_status(kPeer).has_value());
+    EXPECT_FALSE(station.dts().connection_status(kPeer).has_value());
     const bool is_sent = !sent<pdu::LongData>(station).empty();
     EXPECT_EQ(is_sent, link < 2 || link == 5);
   }
@@ -215,7 +215,7 @@ TEST(LargeWindowPeer, silence_after_type_9_counts_for_an_hour) {
     station.made(kPeer);
     fill_window(station);
     station.run_for(20min);
-    EXPECT_FALSE(station.dts().link_status(kPeer).has_value());
+    EXPECT_FALSE(station.dts().connection_status(kPeer).has_value());
     return !sent<pdu::LongData>(station).empty();
   };
   EXPECT_TRUE(is_sent_type_9());

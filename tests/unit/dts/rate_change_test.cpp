@@ -259,7 +259,7 @@ TEST(RateChange, what_is_refused_advised_and_changed_is_traced_and_told) {
   ASSERT_EQ(traced.size(), 1u);
   EXPECT_EQ(traced[0].peer, kPeer);
   EXPECT_EQ(traced[0].a, 5);
-  EXPECT_EQ(station.dts().link_status(kPeer)->refused,
+  EXPECT_EQ(station.dts().connection_status(kPeer)->refused,
             pdu::DrcReason::not_consistent_with_conditions);
 
   station.hear({advising(kUs, kPeer, kSlow)});
@@ -268,17 +268,18 @@ TEST(RateChange, what_is_refused_advised_and_changed_is_traced_and_told) {
   EXPECT_EQ(traced[0].peer, kPeer);
   EXPECT_EQ(traced[0].a, 300);
   EXPECT_EQ(traced[0].b, static_cast<std::int64_t>(Interleaver::short_));
-  EXPECT_EQ(station.dts().link_status(kPeer)->advised, kSlow);
-  EXPECT_EQ(station.dts().link_status(kPeer)->mode, kSlow);
+  EXPECT_EQ(station.dts().connection_status(kPeer)->advised, kSlow);
+  EXPECT_EQ(station.dts().connection_status(kPeer)->mode, kSlow);
 
   station.hear({advising(kUs, kPeer, kFast)});
   EXPECT_EQ(station.traced(TraceKind::mode_changed).size(), 1u);
-  EXPECT_EQ(station.dts().link_status(kPeer)->mode, kFast);
-  EXPECT_EQ(station.dts().link_status(kPeer)->refused, std::nullopt);  // the refusal was long ago
+  EXPECT_EQ(station.dts().connection_status(kPeer)->mode, kFast);
+  EXPECT_EQ(station.dts().connection_status(kPeer)->refused,
+            std::nullopt);  // the refusal was long ago
 
   station.terminated(kPeer);
   station.made(kPeer);
-  EXPECT_EQ(station.dts().link_status(kPeer)->advised, std::nullopt);
+  EXPECT_EQ(station.dts().connection_status(kPeer)->advised, std::nullopt);
 }
 
 TEST(RateChange, what_is_for_others_goes_in_the_mode_for_all_beside_bulk_data) {

@@ -180,7 +180,7 @@ TEST(ReceiveModes, capabilities_are_those_of_the_receiver) {
 // Goal:   adaptation asks only for modes that are heard.
 // Method: the channel is so good that a receiver of all modes asks for more, and the peer may be
 //         told so. The 75 bit/s that are heard as well are of no use.
-TEST(ReceiveModes, adaptation_wishes_for_nothing_that_is_not_heard) {
+TEST(ReceiveModes, adaptation_advises_no_mode_that_is_not_heard) {
   constexpr Mode kSlowest{Waveform::ms110a, 75, Interleaver::short_};
   struct Row {
     std::vector<Mode> receive_modes;
@@ -222,7 +222,7 @@ TEST(ReceiveModes, a_peer_is_not_tried_with_an_interleaver_that_is_not_heard) {
   }
 }
 
-TEST(ReceiveModes, whoever_does_not_hear_every_mode_does_not_offer_to) {
+TEST(ReceiveModes, a_station_that_does_not_receive_every_mode_does_not_offer_to) {
   Config config = adapting();
   EXPECT_NE(extensions(config) & pdu::extension::kAdapts, 0);
   config.receive_modes = {kSlow, kSlowLong};

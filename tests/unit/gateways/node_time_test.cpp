@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "gateways/common/node_status.h"
-#include "gateways/common/utc_reference.h"
+#include "s5066d/base/utc_clock.h"
 
 namespace s5066::gateways {
 namespace {
@@ -95,8 +95,8 @@ TEST(NodeTime, a_node_that_is_no_longer_on_a_cable_is_not_followed_and_time_goes
   EXPECT_EQ(time.now(seconds(62)), Instant{minutes(11)});
 }
 
-TEST(UtcReference, takes_the_pace_of_a_node_for_no_change_of_the_clock) {
-  UtcReference utc;
+TEST(UtcClock, takes_the_pace_of_a_node_for_no_change_of_the_clock) {
+  UtcClock utc;
   EXPECT_EQ(utc.set(Instant{}, {1000}, Duration::zero()).count(), 0);
   EXPECT_EQ(utc.set(Instant{hours(1)}, {1060}, minutes(1)).count(), 0);
   EXPECT_EQ(utc.utc(Instant{hours(1) + seconds(5)}).value, 1065);

@@ -445,7 +445,7 @@ TEST(Relay, a_thousand_identical_files_arrive_a_thousand_times) {
 TEST(Relay, a_full_disk_at_the_start_of_a_file_is_said_and_tried_again_soon) {
   SenderCore::Config config;
   IdSource ids;
-  gateways::UtcReference utc;
+  UtcClock utc;
   SenderCore core(config, ids, utc);
   const auto answer = [&](Instant now, Result<gateways::StoreAnswer> with) {
     const auto request = core.poll_store();
@@ -479,7 +479,7 @@ TEST(Relay, a_full_disk_at_the_start_of_a_file_is_said_and_tried_again_soon) {
 TEST(Relay, acknowledgements_to_a_silent_station_leave_room_for_others) {
   ReceiverCore::Config config;
   IdSource ids;
-  gateways::UtcReference utc;
+  UtcClock utc;
   ReceiverCore core(config, ids, utc);
   const auto receive = [&](Address from, std::uint8_t updu_id) {
     gateways::RcopReassembler::Complete pdu{.key = {from, gateways::kRcopSap, 0, updu_id},

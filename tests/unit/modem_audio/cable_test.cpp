@@ -338,7 +338,7 @@ TEST(CableLockstep, time_stands_still_while_a_station_is_away_and_loses_no_block
   }
 }
 
-TEST(CableLockstep, whoever_comes_is_told_the_time_of_day_by_the_clock_of_the_cable) {
+TEST(CableLockstep, each_new_station_is_told_the_time_of_day_by_the_clock_of_the_cable) {
   const Duration before = posix::utc_now();
   const Hub hub(lockstep());
   const Duration after = posix::utc_now();
@@ -382,7 +382,7 @@ TEST(CableLockstep, the_last_station_fits_and_the_next_does_not) {
 
 // --- Misbehaviour ---
 
-TEST(CableHub, garbage_from_a_stranger_disturbs_nobody) {
+TEST(CableHub, garbage_from_one_connection_disturbs_no_other) {
   const Hub hub(lockstep());
   const auto a = hub.station(0);
   const auto b = hub.station(1);
@@ -501,8 +501,8 @@ TEST(CableHub, pending_beyond_the_limit_and_silent_ones_are_sent_away) {
   config.pending_max = 2;
   config.hello_timeout = std::chrono::milliseconds(50);
   const Hub hub(config);
-  std::vector<posix::Fd> strangers;
-  for (int n = 0; n < 3; ++n) strangers.push_back(hub.raw_connection());
+  std::vector<posix::Fd> unknown;
+  for (int n = 0; n < 3; ++n) unknown.push_back(hub.raw_connection());
   EXPECT_TRUE(eventually([&] { return hub.counters()[CableCounter::hellos_refused] == 1; }));
   EXPECT_TRUE(eventually([&] { return hub.counters()[CableCounter::protocol_errors] == 2; }));
   EXPECT_TRUE(hub.station(0)->open().ok());

@@ -17,7 +17,7 @@ constexpr std::uint32_t kAlpha = 0x01020304;
 constexpr std::uint32_t kBravo = 0x01020305;
 constexpr std::uint32_t kCharlie = 0x01020306;
 constexpr std::uint32_t kForger = 0x01020377;
-constexpr std::uint32_t kStrangers = 0x02000000;
+constexpr std::uint32_t kUnknownStations = 0x02000000;
 
 class History {
  public:
@@ -120,7 +120,7 @@ class History {
     const std::uint32_t names[] = {kBravo, kCharlie};
     return {.eot_half_s = 1,
             .destination = Address{kAlpha},
-            .source = Address{number < 2 ? names[number] : kStrangers + number}};
+            .source = Address{number < 2 ? names[number] : kUnknownStations + number}};
   }
 
   template <std::size_t kCount>

@@ -433,7 +433,7 @@ TEST(PMulCore, a_divided_list_of_destinations_reaches_the_last_of_them) {
   };
   Station alpha(kSender, big_group);
   Station last({601});
-  Station stranger({700});
+  Station outsider({700});
   std::vector<NodeId> to;
   for (std::uint32_t i = 601; i >= 2; --i) to.push_back({i});
   ASSERT_TRUE(alpha.submit(7, to, 250).ok());
@@ -449,11 +449,11 @@ TEST(PMulCore, a_divided_list_of_destinations_reaches_the_last_of_them) {
   EXPECT_EQ(next, 602u);
   for (const Bytes& pdu : round) {
     last.hear(pdu);
-    stranger.hear(pdu);
+    outsider.hear(pdu);
   }
   EXPECT_EQ(last.received.size(), 1u);
-  EXPECT_TRUE(stranger.received.empty());
-  EXPECT_EQ(stranger.core->receiver().octets(), 0u);
+  EXPECT_TRUE(outsider.received.empty());
+  EXPECT_EQ(outsider.core->receiver().octets(), 0u);
 }
 
 // PM-050, PM-051

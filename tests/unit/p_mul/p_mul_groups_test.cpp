@@ -66,7 +66,7 @@ struct Groups {
 
   PMulGroups::Config config;
   Rng rng;
-  gateways::UtcReference utc;
+  UtcClock utc;
   std::optional<PMulGroups> core;
   Instant now{};
   std::uint32_t said = 0;      // address in the last PDU

@@ -44,12 +44,12 @@ TEST(ConnectionGate, knows_addresses_and_networks_to_the_bit) {
   EXPECT_TRUE(fits("192.0.2.7", "::ffff:192.0.2.7")) << "as a socket for both families tells it";
 }
 
-TEST(ConnectionGate, a_household_is_an_address_of_ipv4_and_a_network_of_64_bits_of_ipv6) {
-  const auto household = [](const char* peer) { return ConnectionGate::household_of(at(peer)); };
-  EXPECT_NE(household("192.0.2.7"), household("192.0.2.6"));
-  EXPECT_EQ(household("192.0.2.7"), household("::ffff:192.0.2.7"));
-  EXPECT_EQ(household("2001:db8::1"), household("2001:db8::2"));
-  EXPECT_NE(household("2001:db8::1"), household("2001:db8:0:1::1"));
+TEST(ConnectionGate, a_host_key_is_an_address_of_ipv4_and_a_network_of_64_bits_of_ipv6) {
+  const auto host_key = [](const char* peer) { return ConnectionGate::host_key_of(at(peer)); };
+  EXPECT_NE(host_key("192.0.2.7"), host_key("192.0.2.6"));
+  EXPECT_EQ(host_key("192.0.2.7"), host_key("::ffff:192.0.2.7"));
+  EXPECT_EQ(host_key("2001:db8::1"), host_key("2001:db8::2"));
+  EXPECT_NE(host_key("2001:db8::1"), host_key("2001:db8:0:1::1"));
 }
 
 TEST(ConnectionGate, counts_local_connections_by_process_and_by_user) {

@@ -23,7 +23,7 @@ class TlsPort : public SisPort {
 
   TlsPort() {
     authority_.emplace(folder_.path().string(), "authority");
-    stranger_.emplace(folder_.path().string(), "other");
+    foreign_.emplace(folder_.path().string(), "other");
     const test::CertificateFiles node = authority_->issue("node");
     config_.tls = TlsConfig{
         .certificate_file = node.certificate, .key_file = node.key, .ca_file = authority_->file()};
@@ -70,7 +70,7 @@ class TlsPort : public SisPort {
 
   test::TemporaryFolder folder_;
   std::optional<test::Authority> authority_;
-  std::optional<test::Authority> stranger_;
+  std::optional<test::Authority> foreign_;
   std::list<ssl::context> contexts_;
   std::list<Client> clients_;
 };
@@ -103,7 +103,7 @@ TEST_F(TlsPort, refuses_a_client_without_a_certificate) {
 
 TEST_F(TlsPort, refuses_a_certificate_of_another_authority) {
   ASSERT_TRUE(open());
-  expect_refused(context(stranger_->issue("client")));
+  expect_refused(context(foreign_->issue("client")));
 }
 
 TEST_F(TlsPort, speaks_tls_1_2_and_nothing_older) {

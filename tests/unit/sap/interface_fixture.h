@@ -34,9 +34,9 @@ class InterfaceFixture : public ::testing::Test {
     spdus.clear();
   }
 
-  ClientId connect(std::uint64_t household = 0) {
+  ClientId connect(std::uint64_t host_key = 0) {
     const ClientId id{++last_client};
-    core->on_client_connected(now, id, {.access = {}, .household = household});
+    core->on_client_connected(now, id, {.access = {}, .host_key = host_key});
     drain();
     return id;
   }

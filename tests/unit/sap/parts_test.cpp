@@ -232,7 +232,7 @@ TEST(SapTable, a_sap_belongs_to_one_client) {
   EXPECT_EQ(table.bind(kB, bind_request(3)), std::nullopt);
 }
 
-TEST(SapTable, policy_bars_reserved_saps_management_and_rank_15) {
+TEST(SapTable, policy_refuses_reserved_saps_management_and_rank_15) {
   for (const int sap : {0, 10, 11}) {
     const auto barred = static_cast<std::uint8_t>(sap);
     SapTable table({}, 16);

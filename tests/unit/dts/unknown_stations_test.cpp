@@ -27,7 +27,7 @@ std::vector<pdu::Dpdu> crowd(pdu::EowType type) {
 
 // Goal:   a few seconds of type 6 block no new link, and are soon answered to the end.
 // Method: 64 addresses ask for something in one transmission. None ever acknowledges the refusal.
-TEST(Strangers, type_6_of_many_addresses_bars_no_new_link) {
+TEST(UnknownStations, type_6_of_many_addresses_blocks_no_new_link) {
   for (const auto type : {pdu::EowType::drc_request, pdu::EowType::frequency_request}) {
     SCOPED_TRACE(static_cast<int>(type));
     test::LoneStation station({.address = kUs});
@@ -50,7 +50,7 @@ TEST(Strangers, type_6_of_many_addresses_bars_no_new_link) {
 }
 
 // Goal:   eight of the addresses get one answer each, and the others none.
-TEST(Strangers, no_more_than_eight_are_answered_once_each) {
+TEST(UnknownStations, no_more_than_eight_are_answered_once_each) {
   for (const auto type : {pdu::EowType::drc_request, pdu::EowType::capability}) {
     test::LoneStation station({.address = kUs});
     station.hear(crowd(type));
@@ -63,7 +63,7 @@ TEST(Strangers, no_more_than_eight_are_answered_once_each) {
 }
 
 // Goal:   a link is made although unknown stations that are owed an answer hold all records.
-TEST(Strangers, a_stranger_makes_room_for_a_link) {
+TEST(UnknownStations, an_unknown_station_makes_room_for_a_link) {
   test::LoneStation station({.address = kUs, .peers_max = 2});
   station.hear(crowd(pdu::EowType::drc_request));
   station.made(kFriend);
@@ -75,7 +75,7 @@ TEST(Strangers, a_stranger_makes_room_for_a_link) {
 
 // Goal:   a round has slots for stations, not for addresses.
 // Method: one transmission of one station has frames from 40 addresses.
-TEST(Strangers, one_transmission_adds_one_station_to_the_round) {
+TEST(UnknownStations, one_transmission_adds_one_station_to_the_round) {
   test::LoneStation station({.address = kUs});
   std::vector<pdu::Dpdu> all;
   for (std::uint32_t i = 0; i < 40; ++i) {

@@ -13,30 +13,31 @@ namespace {
 constexpr std::uint32_t kAlpha = 0x01020304;
 constexpr std::uint32_t kBravo = 0x01020305;
 constexpr std::uint32_t kFoe = 0x01020377;
-constexpr std::uint32_t kFirstStranger = 0x02000000;
+constexpr std::uint32_t kFirstUnknownStation = 0x02000000;
 
-pdu::Common from_stranger(std::uint32_t number) {
-  return {
-      .eot_half_s = 1, .destination = Address{kAlpha}, .source = Address{kFirstStranger + number}};
+pdu::Common from_unknown(std::uint32_t number) {
+  return {.eot_half_s = 1,
+          .destination = Address{kAlpha},
+          .source = Address{kFirstUnknownStation + number}};
 }
 
 /// Encodes a PHYSICAL LINK REQUEST.
-Bytes call_of(std::uint32_t stranger, std::uint16_t cpdu_id,
+Bytes call_of(std::uint32_t station, std::uint16_t cpdu_id,
               cas::LinkType type = cas::LinkType::nonexclusive) {
-  return link_control(from_stranger(stranger), type == cas::LinkType::exclusive ? 0x11 : 0x10,
+  return link_control(from_unknown(station), type == cas::LinkType::exclusive ? 0x11 : 0x10,
                       cpdu_id);
 }
 
-Bytes calls(std::uint32_t strangers, cas::LinkType type = cas::LinkType::nonexclusive) {
+Bytes calls(std::uint32_t stations, cas::LinkType type = cas::LinkType::nonexclusive) {
   Bytes octets;
-  for (std::uint32_t i = 0; i < strangers; ++i) append(octets, call_of(i, 0, type));
+  for (std::uint32_t i = 0; i < stations; ++i) append(octets, call_of(i, 0, type));
   return octets;
 }
 
 /// Encodes an S_PDU that no client has asked for.
-Bytes data_of_stranger(std::uint32_t number) {
+Bytes data_of_unknown(std::uint32_t number) {
   Bytes octets;
-  pdu::encode(pdu::Data{.common = from_stranger(number),
+  pdu::encode(pdu::Data{.common = from_unknown(number),
                         .flags = {.start = true, .end = true, .uwe = true, .lwe = true},
                         .number = {0},
                         .segment = {0, 5, 0x33, 0, 1}},
@@ -44,19 +45,19 @@ Bytes data_of_stranger(std::uint32_t number) {
   return octets;
 }
 
-Bytes rate_requests(std::uint32_t strangers) {
+Bytes rate_requests(std::uint32_t stations) {
   Bytes octets;
-  for (std::uint32_t i = 0; i < strangers; ++i) {
-    pdu::Management asked{.common = from_stranger(i), .valid = true};
+  for (std::uint32_t i = 0; i < stations; ++i) {
+    pdu::Management asked{.common = from_unknown(i), .valid = true};
     asked.common.eow = pdu::make_eow(pdu::EowType::drc_request, pdu::DrcRequest{.rate = 3});
     pdu::encode(asked, octets);
   }
   return octets;
 }
 
-class Strangers : public ::testing::Test {
+class UnknownStations : public ::testing::Test {
  protected:
-  Strangers() {
+  UnknownStations() {
     a_ = medium_.connect(alpha_);
     medium_.send(alpha_, a_, bind_to(3, sis::Confirmation::node));
     b_ = medium_.connect(bravo_);
@@ -84,12 +85,13 @@ class Strangers : public ::testing::Test {
     return medium_.now() - start;
   }
   /// Returns the numbers of the stations without a link to us, which a real caller would know.
-  std::vector<std::uint32_t> without_link(std::uint32_t strangers) const {
+  std::vector<std::uint32_t> without_link(std::uint32_t stations) const {
     std::vector<std::uint32_t> numbers;
-    for (std::uint32_t i = 0; i < strangers; ++i) {
+    for (std::uint32_t i = 0; i < stations; ++i) {
       const auto links = alpha_.node.status().links;
       const bool there = std::any_of(links.begin(), links.end(), [i](const auto& link) {
-        return link.peer == Address{kFirstStranger + i} && link.state != cas::LinkState::breaking;
+        return link.peer == Address{kFirstUnknownStation + i} &&
+               link.state != cas::LinkState::breaking;
       });
       if (!there) numbers.push_back(i);
     }
@@ -109,10 +111,10 @@ class Strangers : public ::testing::Test {
 // Goal:   calls of unknown stations do not block our links. Without them the first message takes 3
 //         s.
 // Method: 8, 20 or 40 addresses call in one transmission and are never heard again.
-TEST_F(Strangers, calls_keep_no_new_link_waiting) {
-  for (const std::uint32_t strangers : {8u, 20u, 40u}) {
-    SCOPED_TRACE(strangers);
-    hear(calls(strangers));
+TEST_F(UnknownStations, calls_keep_no_new_link_waiting) {
+  for (const std::uint32_t stations : {8u, 20u, 40u}) {
+    SCOPED_TRACE(stations);
+    hear(calls(stations));
     deliver(seconds(12));
     medium_.run_for(std::chrono::hours(1));
   }
@@ -120,10 +122,10 @@ TEST_F(Strangers, calls_keep_no_new_link_waiting) {
 
 // A call for an Exclusive link forbids other links for a while (B.3.2(4)): for one T_call, and
 // until the next attempt after half a minute.
-TEST_F(Strangers, exclusive_calls_keep_a_new_link_waiting_for_no_more_than_40_seconds) {
-  for (const std::uint32_t strangers : {1u, 2u, 20u}) {
-    SCOPED_TRACE(strangers);
-    hear(calls(strangers, cas::LinkType::exclusive));
+TEST_F(UnknownStations, exclusive_calls_keep_a_new_link_waiting_for_no_more_than_40_seconds) {
+  for (const std::uint32_t stations : {1u, 2u, 20u}) {
+    SCOPED_TRACE(stations);
+    hear(calls(stations, cas::LinkType::exclusive));
     deliver(seconds(40));
     medium_.run_for(std::chrono::hours(1));
   }
@@ -131,7 +133,8 @@ TEST_F(Strangers, exclusive_calls_keep_a_new_link_waiting_for_no_more_than_40_se
 
 // Goal:   a station that calls again and again, or sends a little data, gains no more by that.
 // Method: one address sends a REQUEST every 7 to 120 s. A message for Bravo follows the first one.
-TEST_F(Strangers, exclusive_calls_that_go_on_keep_a_new_link_waiting_for_no_more_than_two_minutes) {
+TEST_F(UnknownStations,
+       exclusive_calls_that_go_on_keep_a_new_link_waiting_for_no_more_than_two_minutes) {
   for (const bool with_data : {false, true}) {
     for (const int period_s : {7, 10, 40, 120}) {
       SCOPED_TRACE(period_s);
@@ -144,7 +147,7 @@ TEST_F(Strangers, exclusive_calls_that_go_on_keep_a_new_link_waiting_for_no_more
         const Instant next = medium_.now() + seconds(period_s);
         if (with_data) {
           medium_.run_for(seconds(5));
-          hear(data_of_stranger(0));
+          hear(data_of_unknown(0));
         }
         while (delivered() == before && medium_.now() < next) medium_.run_for(milliseconds(100));
         hear(calls(1, cas::LinkType::exclusive));
@@ -159,19 +162,20 @@ TEST_F(Strangers, exclusive_calls_that_go_on_keep_a_new_link_waiting_for_no_more
 //         broken, gains no more either.
 // Method: every 20 or 45 s each address without a link sends a REQUEST and about a second later ARQ
 //         data.
-TEST_F(Strangers, calls_with_data_that_go_on_keep_a_new_link_waiting_for_no_more_than_two_minutes) {
+TEST_F(UnknownStations,
+       calls_with_data_that_go_on_keep_a_new_link_waiting_for_no_more_than_two_minutes) {
   std::uint16_t cpdu_id = 0;
-  for (const std::uint32_t strangers : {8u, 12u}) {
+  for (const std::uint32_t stations : {8u, 12u}) {
     for (const int period_s : {20, 45}) {
-      SCOPED_TRACE(strangers);
+      SCOPED_TRACE(stations);
       SCOPED_TRACE(period_s);
       const auto call_again = [&] {
         Bytes octets;
-        const auto gone = without_link(strangers);
+        const auto gone = without_link(stations);
         if (gone.empty()) return;
         for (const auto number : gone) append(octets, call_of(number, ++cpdu_id));
         octets.resize(octets.size() + 400);
-        for (const auto number : gone) append(octets, data_of_stranger(number));
+        for (const auto number : gone) append(octets, data_of_unknown(number));
         hear(octets);
       };
       call_again();
@@ -191,14 +195,14 @@ TEST_F(Strangers, calls_with_data_that_go_on_keep_a_new_link_waiting_for_no_more
 }
 
 // B.3.2(5): two Exclusive calls do not block a hard link of ours either.
-TEST_F(Strangers, exclusive_calls_keep_a_hard_link_waiting_for_no_more_than_one_minute) {
+TEST_F(UnknownStations, exclusive_calls_keep_a_hard_link_waiting_for_no_more_than_one_minute) {
   for (const bool with_data : {false, true}) {
     SCOPED_TRACE(with_data);
     hear(calls(2, cas::LinkType::exclusive));
     medium_.run_for(seconds(5));
     if (with_data) {
-      hear(data_of_stranger(0));
-      hear(data_of_stranger(1));
+      hear(data_of_unknown(0));
+      hear(data_of_unknown(1));
     }
     sis::HardLinkEstablish ask;
     ask.link = {sis::HardLinkType::link_reservation, 0, SapId{3}, Address{kBravo}};
@@ -212,7 +216,7 @@ TEST_F(Strangers, exclusive_calls_keep_a_hard_link_waiting_for_no_more_than_one_
 }
 
 // Goal:   the calls do not harm a link in use either.
-TEST_F(Strangers, calls_leave_a_link_in_use_alone) {
+TEST_F(UnknownStations, calls_leave_a_link_in_use_alone) {
   deliver(minutes(1));
   const auto made = count(Counter::links_made);
   for (int i = 0; i < 5; ++i) {
@@ -225,7 +229,7 @@ TEST_F(Strangers, calls_leave_a_link_in_use_alone) {
 }
 
 // Goal:   requests in type 6 do not block a new link either. The node answers eight of them.
-TEST_F(Strangers, rate_requests_keep_no_new_link_waiting) {
+TEST_F(UnknownStations, rate_requests_keep_no_new_link_waiting) {
   hear(rate_requests(40));
   deliver(seconds(30));
 }

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ties a core's time to the calendar: what is kept across restarts is kept in UTC.
+// Ties the time of a core to the calendar: counts on from the date that was set last.
 #pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
 
 #include "s5066d/base/time.h"
 
-namespace s5066::gateways {
+namespace s5066 {
 
-class UtcReference {
+class UtcClock {
  public:
   /// The shell calls this at the start and now and then, so that a corrected clock is noticed.
   /// Returns by how much the clock was set since the last call: nothing at the first, nor for the
@@ -26,8 +30,13 @@ class UtcReference {
     utc_ = utc;
     return std::chrono::seconds(off <= -kStepMinS || off >= kStepMinS ? off : 0);
   }
+  /// Returns the date at that time; before the first set(), the seconds since the clock's origin.
   UtcSeconds utc(Instant at) const {
-    return {utc_.value + std::chrono::duration_cast<std::chrono::seconds>(at - now_).count()};
+    return {utc_.value + std::chrono::floor<std::chrono::seconds>(at - now_).count()};
+  }
+  /// Returns the date at that time if it is known.
+  std::optional<UtcSeconds> known_utc(Instant at) const {
+    return known_ ? std::optional(utc(at)) : std::nullopt;
   }
   /// Dates further away than a century are cut to that.
   Instant instant(UtcSeconds utc) const {
@@ -45,4 +54,4 @@ class UtcReference {
   UtcSeconds utc_{};
 };
 
-}  // namespace s5066::gateways
+}  // namespace s5066
