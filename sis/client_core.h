@@ -15,6 +15,7 @@
 #include "s5066d/base/bytes.h"
 #include "s5066d/base/counter_set.h"
 #include "s5066d/base/deadline_table.h"
+#include "s5066d/base/driven_core.h"
 #include "s5066d/base/result.h"
 #include "s5066d/base/rng.h"
 #include "s5066d/base/time.h"
@@ -239,5 +240,6 @@ class ClientCore {
   std::deque<Action> actions_;  // Connect and Disconnect
   std::deque<Event> events_;
 };
+static_assert(DrivenCore<ClientCore>);
 
 }  // namespace s5066::sis

@@ -13,6 +13,7 @@
 
 #include "s5066d/base/bytes.h"
 #include "s5066d/base/counter_set.h"
+#include "s5066d/base/driven_core.h"
 #include "s5066d/base/ids.h"
 #include "s5066d/base/result.h"
 #include "s5066d/base/time.h"
@@ -146,5 +147,6 @@ class RcopReassembler {
   std::deque<Dropped> dropped_;  // drained after every input
   CounterSet<RcopCounter> counters_;
 };
+static_assert(TimedCore<RcopReassembler>);
 
 }  // namespace s5066::gateways

@@ -17,6 +17,7 @@
 #include "gateways/file_relay/bftp.h"
 #include "gateways/file_relay/relay_types.h"
 #include "s5066d/base/counter_set.h"
+#include "s5066d/base/driven_core.h"
 #include "s5066d/base/time.h"
 #include "s5066d/base/utc_clock.h"
 
@@ -110,5 +111,6 @@ class ReceiverCore {
   std::deque<RelayEvent> events_;                // drained after every input
   CounterSet<RelayReceiverCounter> counters_;
 };
+static_assert(TimedCore<ReceiverCore>);
 
 }  // namespace s5066::file_relay

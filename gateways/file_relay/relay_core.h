@@ -15,6 +15,7 @@
 #include "gateways/file_relay/relay_types.h"
 #include "gateways/file_relay/sender_core.h"
 #include "s5066d/base/counter_set.h"
+#include "s5066d/base/driven_core.h"
 #include "s5066d/base/time.h"
 #include "s5066d/base/utc_clock.h"
 
@@ -80,5 +81,6 @@ class RelayCore {
   bool flow_on_ = false;
   std::deque<RelayEvent> events_;  // drained after every input
 };
+static_assert(DrivenCore<RelayCore>);
 
 }  // namespace s5066::file_relay

@@ -24,6 +24,7 @@
 #include "gateways/file_relay/bftp.h"
 #include "gateways/file_relay/relay_types.h"
 #include "s5066d/base/counter_set.h"
+#include "s5066d/base/driven_core.h"
 #include "s5066d/base/time.h"
 #include "s5066d/base/utc_clock.h"
 
@@ -274,5 +275,6 @@ class SenderCore {
   std::deque<RelayEvent> events_;                // drained after every input
   CounterSet<RelaySenderCounter> counters_;
 };
+static_assert(TimedCore<SenderCore>);
 
 }  // namespace s5066::file_relay

@@ -17,6 +17,7 @@
 #include "gateways/p_mul/p_mul_receiver.h"
 #include "gateways/p_mul/p_mul_sender.h"
 #include "gateways/p_mul/seldom.h"
+#include "s5066d/base/driven_core.h"
 #include "s5066d/base/result.h"
 #include "s5066d/base/rng.h"
 #include "s5066d/base/time.h"
@@ -115,5 +116,6 @@ class PMulCore {
   Seldom refusals_;
   CounterSet<PMulCounter> counters_;
 };
+static_assert(TimedCore<PMulCore>);
 
 }  // namespace s5066::p_mul

@@ -18,6 +18,7 @@
 #include "gateways/p_mul/carrier.h"
 #include "gateways/p_mul/counters.h"
 #include "gateways/p_mul/p_mul_pdu.h"
+#include "s5066d/base/driven_core.h"
 #include "s5066d/base/rng.h"
 #include "s5066d/base/time.h"
 #include "s5066d/base/utc_clock.h"
@@ -138,5 +139,6 @@ class PMulGroups {
   std::deque<Ready> ready_;
   CounterSet<PMulGroupCounter> counters_;
 };
+static_assert(TimedCore<PMulGroups>);
 
 }  // namespace s5066::p_mul

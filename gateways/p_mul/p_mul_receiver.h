@@ -26,6 +26,7 @@
 #include "gateways/p_mul/message_port.h"
 #include "gateways/p_mul/p_mul_pdu.h"
 #include "gateways/p_mul/received_message.h"
+#include "s5066d/base/driven_core.h"
 #include "s5066d/base/rng.h"
 #include "s5066d/base/time.h"
 #include "s5066d/base/utc_clock.h"
@@ -202,5 +203,6 @@ class PMulReceiver {
   std::deque<MessageName> settled_;
   CounterSet<PMulReceiverCounter> counters_;
 };
+static_assert(TimedCore<PMulReceiver>);
 
 }  // namespace s5066::p_mul

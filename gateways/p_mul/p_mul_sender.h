@@ -25,6 +25,7 @@
 #include "gateways/p_mul/sent_message.h"
 #include "gateways/p_mul/turns.h"
 #include "gateways/p_mul/unheard_groups.h"
+#include "s5066d/base/driven_core.h"
 #include "s5066d/base/result.h"
 #include "s5066d/base/time.h"
 #include "s5066d/base/utc_clock.h"
@@ -177,5 +178,6 @@ class PMulSender {
   std::deque<MessageEvent> events_;
   CounterSet<PMulSenderCounter> counters_;
 };
+static_assert(TimedCore<PMulSender>);
 
 }  // namespace s5066::p_mul

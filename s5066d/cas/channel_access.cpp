@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "s5066d/base/take_front.h"
-
 namespace s5066::cas {
 namespace {
 
@@ -46,6 +44,7 @@ ChannelAccess::ChannelAccess(const Config& config, Rng& rng, Counters& counters,
 // --- Requests from the subnetwork interface ------------------------------------------------------
 
 Result<void> ChannelAccess::request_link(Instant now, Address peer, LinkType type) {
+  actions_.on_input(now);
   S5066_ASSERT(!peer.group);
   Link* link = find(peer);
   const bool breaking = link != nullptr && link->info.state == LinkState::breaking;
@@ -56,7 +55,7 @@ Result<void> ChannelAccess::request_link(Instant now, Address peer, LinkType typ
       link != nullptr && type == LinkType::exclusive && link->info.type == LinkType::nonexclusive;
   if (link != nullptr && !breaking && !other_type) {
     if (link->info.state == LinkState::calling) return {};
-    actions_.push_back(LinkMade{peer, link->info.we_called, link->info.type});
+    actions_.push(LinkMade{peer, link->info.we_called, link->info.type});
     return {};
   }
   if (const auto reason = refusal_after_displacing(now, config_.address, peer, type)) {
@@ -103,27 +102,29 @@ void ChannelAccess::make_way_for_exclusive(Instant now, Link& link) {
 }
 
 Result<void> ChannelAccess::request_break(Instant now, Address peer, BreakReason reason) {
+  actions_.on_input(now);
   Link* link = find(peer);
   if (link == nullptr) return Error{ErrorCode::not_found, "no such link"};
   if (link->info.state != LinkState::breaking) {
     start_breaking(now, *link, reason);
   } else if (std::exchange(link->exclusive_afterwards, false)) {
-    actions_.push_back(LinkRejected{peer, std::nullopt, LinkType::exclusive});
+    actions_.push(LinkRejected{peer, std::nullopt, LinkType::exclusive});
   }
   return {};
 }
 
 void ChannelAccess::request_unidata(Instant now, SpduRequest request) {
+  actions_.on_input(now);
   S5066_ASSERT(request.id.value < kControlIds);
   S5066_ASSERT(request.spdu.size() < dts::kCpduOctetsMax);
   const bool arq = is_arq(request.service);
   Link* link = find(request.destination);
   if (arq && (link == nullptr || !is_made(link->info.state))) {
-    actions_.push_back(SpduRejected{request.id, CpduFailure::not_connected});
+    actions_.push(SpduRejected{request.id, CpduFailure::not_connected});
     return;
   }
   if (outstanding_.size() >= config_.spdus_outstanding_max) {
-    actions_.push_back(SpduRejected{request.id, CpduFailure::queue_full});
+    actions_.push(SpduRejected{request.id, CpduFailure::queue_full});
     return;
   }
   const bool is_new =
@@ -144,13 +145,14 @@ void ChannelAccess::request_unidata(Instant now, SpduRequest request) {
   if (arq && link->info.state == LinkState::made_wait && link->leaving) {
     link->held.push_back(std::move(cpdu));
   } else {
-    actions_.push_back(std::move(cpdu));
+    actions_.push(std::move(cpdu));
   }
 }
 
 // --- Events from the data transfer sublayer ------------------------------------------------------
 
 void ChannelAccess::on_cpdu(Instant now, dts::CpduIndication indication) {
+  actions_.on_input(now);
   const bool is_data = is_data_cpdu(indication.cpdu);
   if (!indication.intact() && (!is_data || !is_whole(indication, 0))) {
     return discard(now, indication, Counter::cpdus_damaged, DiscardReason::damaged);
@@ -167,10 +169,10 @@ void ChannelAccess::on_cpdu(Instant now, dts::CpduIndication indication) {
     }
     on_peer_made_it(now, indication.source);
   }
-  actions_.push_back(SpduIndication{indication.service, indication.source, indication.destination,
-                                    take_spdu(std::move(indication.cpdu)),
-                                    behind_pci(std::move(indication.errored)),
-                                    behind_pci(std::move(indication.missing))});
+  actions_.push(SpduIndication{indication.service, indication.source, indication.destination,
+                               take_spdu(std::move(indication.cpdu)),
+                               behind_pci(std::move(indication.errored)),
+                               behind_pci(std::move(indication.missing))});
 }
 
 void ChannelAccess::trace_received(Instant now, const dts::CpduIndication& indication,
@@ -190,6 +192,7 @@ void ChannelAccess::discard(Instant now, const dts::CpduIndication& indication, 
 }
 
 void ChannelAccess::on_cpdu_confirm(Instant now, const dts::CpduConfirm& confirm) {
+  actions_.on_input(now);
   if (confirm.id.value >= kControlIds) {
     on_control_left(now, confirm.id);
     return;
@@ -199,10 +202,11 @@ void ChannelAccess::on_cpdu_confirm(Instant now, const dts::CpduConfirm& confirm
   const Outstanding done = it->second;
   outstanding_.erase(it);
   if (done.arq) on_peer_made_it(now, done.peer);
-  actions_.push_back(SpduConfirm{confirm.id});
+  actions_.push(SpduConfirm{confirm.id});
 }
 
 void ChannelAccess::on_cpdu_rejected(Instant now, const dts::CpduRejected& rejected) {
+  actions_.on_input(now);
   if (rejected.id.value >= kControlIds) {
     for (auto& [peer, link] : links_) {
       if (link.leaving == rejected.id) {
@@ -214,10 +218,11 @@ void ChannelAccess::on_cpdu_rejected(Instant now, const dts::CpduRejected& rejec
     return;
   }
   if (outstanding_.erase(rejected.id) == 0) return;
-  actions_.push_back(SpduRejected{rejected.id, rejected.reason});
+  actions_.push(SpduRejected{rejected.id, rejected.reason});
 }
 
 void ChannelAccess::on_connection_lost(Instant now, const dts::ConnectionLost& lost) {
+  actions_.on_input(now);
   Link* link = find(lost.peer);
   if (link == nullptr || !link->connected) return;
   link->connected = false;
@@ -228,6 +233,7 @@ void ChannelAccess::on_connection_lost(Instant now, const dts::ConnectionLost& l
 // The peer has no connection to us, so our state for it is stale: B.3(3.1). While we call, a
 // warning refers to an older link.
 void ChannelAccess::on_warning(Instant now, const dts::WarningReceived& warning) {
+  actions_.on_input(now);
   constexpr std::uint8_t kNotConnected = 1;  // C.3.12
   Link* link = find(warning.peer);
   if (warning.reason != kNotConnected || link == nullptr || !link->connected) return;
@@ -321,7 +327,7 @@ void ChannelAccess::accept(Instant now, Address peer, LinkType type) {
 void ChannelAccess::accept_again(Instant now, Link& link) {
   const Address peer = link.info.peer;
   link.by_cas_1 = true;
-  actions_.push_back(MakeConnection{peer});
+  actions_.push(MakeConnection{peer});
   if (link.info.state == LinkState::made_wait) {
     send_accepted(now, link);
   } else {
@@ -366,7 +372,7 @@ void ChannelAccess::on_link_rejected(Instant now, Address peer, RejectReason rea
   const LinkType type = link->info.type;
   links_.erase(peer);
   counters_.add(Counter::links_rejected);
-  actions_.push_back(LinkRejected{peer, reason, type});
+  actions_.push(LinkRejected{peer, reason, type});
 }
 
 void ChannelAccess::make(Instant now, Link& link, LinkState next) {
@@ -374,8 +380,8 @@ void ChannelAccess::make(Instant now, Link& link, LinkState next) {
   link.connected = true;
   link.peer_made_it = false;
   counters_.add(Counter::links_made);
-  actions_.push_back(MakeConnection{link.info.peer, !link.by_cas_1});
-  actions_.push_back(LinkMade{link.info.peer, link.info.we_called, link.info.type});
+  actions_.push(MakeConnection{link.info.peer, !link.by_cas_1});
+  actions_.push(LinkMade{link.info.peer, link.info.we_called, link.info.type});
 }
 
 void ChannelAccess::on_peer_made_it(Instant now, Address peer) {
@@ -394,7 +400,7 @@ void ChannelAccess::start_breaking(Instant now, Link& link, BreakReason reason) 
   change_state(now, link, LinkState::breaking);
   link.transmissions = 0;
   link.break_reason = reason;
-  actions_.push_back(LinkClosing{link.info.peer, link.info.type});
+  actions_.push(LinkClosing{link.info.peer, link.info.type});
   send_and_wait(now, link);
 }
 
@@ -423,10 +429,10 @@ void ChannelAccess::end(Instant now, Link& link, LinkEnd how, BreakReason reason
   if (link.by_cas_1) warned_.erase(peer);
   change_state(now, link, LinkState::idle);
   links_.erase(peer);
-  if (connected) actions_.push_back(TerminateConnection{peer});
+  if (connected) actions_.push(TerminateConnection{peer});
   const bool orderly = how == LinkEnd::by_us || how == LinkEnd::by_peer;
   counters_.add(orderly ? Counter::links_broken : Counter::links_lost);
-  actions_.push_back(LinkBroken{peer, how, type, reason});
+  actions_.push(LinkBroken{peer, how, type, reason});
   if (call_again) call(now, peer, LinkType::exclusive);
 }
 
@@ -528,6 +534,7 @@ void ChannelAccess::keep_link(Address peer) {
 // No handshake starts or ends the session. The peers of our links are told why the links end
 // (A.3.2.3(1), B.3.1.5).
 void ChannelAccess::set_broadcast(Instant now, bool on) {
+  actions_.on_input(now);
   broadcast_ = on || config_.broadcast_only;
   if (!broadcast_) return;
   give_up_calls(now);
@@ -543,6 +550,7 @@ void ChannelAccess::set_broadcast(Instant now, bool on) {
 // Nothing can be asked or answered in EMCON: calls are given up, and so are links whose BREAK still
 // waits for an answer. A made link stays until its peer is heard to end it.
 void ChannelAccess::set_silent(Instant now, bool on) {
+  actions_.on_input(now);
   silent_ = on;
   if (!silent_) return;
   drop_waiting_answers(now);
@@ -562,7 +570,7 @@ void ChannelAccess::give_up_calls(Instant now) {
   for (auto& [peer, link] : links_) {
     if (link.info.state == LinkState::calling) calling.push_back(peer);
     if (std::exchange(link.exclusive_afterwards, false)) {
-      actions_.push_back(LinkRejected{peer, std::nullopt, LinkType::exclusive});
+      actions_.push(LinkRejected{peer, std::nullopt, LinkType::exclusive});
     }
   }
   for (const Address peer : calling) {
@@ -570,13 +578,14 @@ void ChannelAccess::give_up_calls(Instant now) {
     const LinkType type = link.info.type;
     change_state(now, link, LinkState::idle);
     links_.erase(peer);
-    actions_.push_back(LinkRejected{peer, std::nullopt, type});
+    actions_.push(LinkRejected{peer, std::nullopt, type});
   }
 }
 
 // --- Timers (B.3.2.1(2)-(4), (22)-(24), B.3.2.2(2), (3), (6), (7)) -------------------------------
 
 void ChannelAccess::on_deadline(Instant now) {
+  actions_.on_input(now);
   std::vector<Address> due;
   for (const auto& [peer, link] : links_) {
     const auto at = link.timers.next();
@@ -623,13 +632,13 @@ void ChannelAccess::on_no_answer(Instant now, Link& link) {
   change_state(now, link, LinkState::idle);
   links_.erase(peer);
   counters_.add(Counter::links_rejected);
-  actions_.push_back(LinkRejected{peer, std::nullopt, type});
+  actions_.push(LinkRejected{peer, std::nullopt, type});
 }
 
 std::optional<Instant> ChannelAccess::next_deadline() const {
   std::optional<Instant> next;
   for (const auto& [peer, link] : links_) next = earlier(next, link.timers.next());
-  return earlier(next, answers_.next_at());
+  return actions_.deadline(earlier(next, answers_.next_at()));
 }
 
 // --- Control C_PDUs on their way -----------------------------------------------------------------
@@ -658,7 +667,7 @@ void ChannelAccess::hand_down_control(Instant now, CpduId id, Address peer, cons
   request.cpdu = encode(cpdu);
   request.in_order = false;  // in order, it would wait at the peer for an earlier damaged one
   request.time_to_die = now + config_.control_wait_max;  // by then we have given it up as well
-  actions_.push_back(std::move(request));
+  actions_.push(std::move(request));
 }
 
 void ChannelAccess::on_control_left(Instant now, CpduId id) {
@@ -675,6 +684,7 @@ void ChannelAccess::on_control_left(Instant now, CpduId id) {
 // than any fixed time while its segments arrive. A peer that sends segments is still on the air, so
 // each of them restarts the timer.
 void ChannelAccess::on_connection_heard(Instant now, Address peer) {
+  actions_.on_input(now);
   Link* link = find(peer);
   if (link == nullptr || !link->connected) return;
   remember_heard(*link);
@@ -697,7 +707,7 @@ void ChannelAccess::on_left(Instant now, Link& link) {
   if (link.info.state == LinkState::made_wait) {
     link.timers.set(LinkTimer::first_data, now + config_.first_data_wait());
     if (!link.accepted_at) link.accepted_at = now;
-    for (auto& cpdu : link.held) actions_.push_back(std::move(cpdu));
+    for (auto& cpdu : link.held) actions_.push(std::move(cpdu));
     link.held.clear();
   } else if (link.info.state == LinkState::calling && link.crossing) {
     const Address peer = link.info.peer;
@@ -779,7 +789,7 @@ void ChannelAccess::change_state(Instant now, Link& link, LinkState next) {
   const bool usable = next == LinkState::made;
   for (auto& cpdu : std::exchange(link.held, {})) {
     if (usable) {
-      actions_.push_back(std::move(cpdu));
+      actions_.push(std::move(cpdu));
     } else {
       on_cpdu_rejected(now, {cpdu.id, CpduFailure::not_connected});
     }
@@ -822,7 +832,7 @@ const ChannelAccess::Link* ChannelAccess::find(Address peer) const {
 }
 
 std::optional<Action> ChannelAccess::poll_action() {
-  return take_front(actions_);
+  return actions_.poll();
 }
 
 LinkState ChannelAccess::state(Address peer) const {

@@ -12,8 +12,10 @@
 #include <variant>
 #include <vector>
 
+#include "s5066d/base/action_queue.h"
 #include "s5066d/base/bytes.h"
 #include "s5066d/base/deadline_table.h"
+#include "s5066d/base/driven_core.h"
 #include "s5066d/base/ids.h"
 #include "s5066d/base/metrics.h"
 #include "s5066d/base/result.h"
@@ -155,8 +157,8 @@ struct LinkInfo {
   Instant since{};  // begin of the present state
 };
 
-// To be driven as dts::DataTransfer: one input, then poll_action() until it returns none, then one
-// timer for next_deadline().
+// Driven as s5066d/base/driven_core.h says. It has nothing to settle: each input decides by itself,
+// because a C_PDU must be answered in the order in which it came.
 class ChannelAccess {
  public:
   ChannelAccess(const Config& config, Rng& rng, Counters& counters, TraceSink& trace);
@@ -296,7 +298,8 @@ class ChannelAccess {
   AnswerQueue answers_;
   bool broadcast_ = false;
   bool silent_ = false;
-  std::deque<Action> actions_;
+  ActionQueue<Action> actions_;
 };
+static_assert(DrivenCore<ChannelAccess>);
 
 }  // namespace s5066::cas

@@ -7,7 +7,6 @@
 #include "modem/api/airtime.h"
 #include "modem/api/receive_modes.h"
 #include "s5066d/base/deadline_table.h"
-#include "s5066d/base/take_front.h"
 
 namespace s5066::dts {
 namespace {
@@ -100,7 +99,7 @@ DataTransfer::DataTransfer(const Config& config, Rng& rng, Counters& counters, T
 
 void DataTransfer::request_cpdu(Instant now, CpduRequest request) {
   const CpduId id = request.id;
-  const auto refuse = [&](CpduFailure reason) { actions_.push_back(CpduRejected{id, reason}); };
+  const auto refuse = [&](CpduFailure reason) { actions_.push(CpduRejected{id, reason}); };
   const Address to = request.destination;
   if (Peer* peer = to.group ? nullptr : peer_record(to)) {
     const auto action = peer->state.on(event_of(request.service), work_of(to));
@@ -112,7 +111,7 @@ void DataTransfer::request_cpdu(Instant now, CpduRequest request) {
   const auto done =
       arq ? connection->second.request(std::move(request)) : nonarq_tx_.request(std::move(request));
   if (!done) return refuse(CpduFailure::queue_full);
-  settle(now);
+  actions_.on_input(now);
 }
 
 void DataTransfer::on_connection_made(Instant now, Address peer, bool reset) {
@@ -124,13 +123,13 @@ void DataTransfer::on_connection_made(Instant now, Address peer, bool reset) {
       control.on_restarted();
       if (reply_awaited_from_ == peer) reply_awaited_from_.reset();
       collect(control);
-      return settle(now);
+      return actions_.on_input(now);
     }
     end_link(peer);
   }
   Peer* record = peer_record(peer);
   if (connections_.size() >= config_.links_max || !record) {
-    actions_.push_back(ConnectionLost{peer});
+    actions_.push(ConnectionLost{peer});
     return;
   }
   const std::size_t segment = segment_octets(config_);
@@ -152,28 +151,28 @@ void DataTransfer::on_connection_made(Instant now, Address peer, bool reset) {
   const auto action = record->state.on(TransferEvent::connection_made, {});
   S5066_ASSERT(action == TransferAction::initialise);
   if (reset) made.first->second.begin_with_reset();
-  settle(now);
+  actions_.on_input(now);
 }
 
 void DataTransfer::on_connection_terminated(Instant now, Address peer) {
   end_link(peer);
-  settle(now);
+  actions_.on_input(now);
 }
 
 void DataTransfer::gather(Instant now, bool on) {
   gathering_ = on;
-  if (!on) settle(now);
+  if (!on) actions_.on_input(now);
 }
 
 void DataTransfer::set_silent(Instant now, bool on) {
   silent_ = on;
-  if (on && burst_) actions_.push_back(modem::Command(modem::AbortTransmit{burst_->id}));
-  settle(now);
+  if (on && burst_) actions_.push(modem::Command(modem::AbortTransmit{burst_->id}));
+  actions_.on_input(now);
 }
 
 void DataTransfer::set_modem_works(Instant now, bool works) {
   modem_works_ = works;
-  settle(now);
+  actions_.on_input(now);
 }
 
 // Every C_PDU accepted for the peer is reported before its state is deleted.
@@ -200,13 +199,13 @@ void DataTransfer::lose(Instant now, Address peer) {
     if (connection->second.long_data_unanswered()) record->long_data.on_unanswered(now);
   }
   end_link(peer);
-  actions_.push_back(ConnectionLost{peer});
+  actions_.push(ConnectionLost{peer});
 }
 
 void DataTransfer::on_modem_event(Instant now, const modem::Event& event) {
   now_ = now;
   std::visit([&](const auto& e) { on_event(now, e); }, event);
-  settle(now);
+  actions_.on_input(now);
 }
 
 void DataTransfer::on_event(Instant, const modem::TransmitStarted& event) {
@@ -511,7 +510,7 @@ void DataTransfer::transmit(Instant now) {
   burst_->ends = std::move(encoded.ends);
   burst_->give_up_at = now + airtime + kModemPatience;
   duplex_.on_keyed(now);
-  actions_.push_back(
+  actions_.push(
       modem::Command(modem::TransmitBurst{burst_->id, mode, std::move(encoded.octets), now}));
   turn_.on_transmit_started(now, modem::preamble_duration(mode));
 }
@@ -547,8 +546,8 @@ void DataTransfer::want_transmit(Instant now) {
   turn_.on_transmit_wanted(now, wanted, answer_owed && may_send());
 }
 
-// Runs after every input: hands results up, tells the turn control whether we want to send, and
-// carries out its actions.
+// Runs once after the inputs of an event: hands results up, tells the turn control whether we want
+// to send, and carries out its actions.
 void DataTransfer::settle(Instant now) {
   now_ = now;
   nonarq_tx_.drop_expired(now);
@@ -566,9 +565,9 @@ void DataTransfer::settle(Instant now) {
   if (!gathering_) take_turn(now);
   while (auto outcome = nonarq_tx_.poll_outcome()) {
     if (outcome->expired) {
-      actions_.push_back(CpduRejected{outcome->id, CpduFailure::expired});
+      actions_.push(CpduRejected{outcome->id, CpduFailure::expired});
     } else {
-      actions_.push_back(CpduConfirm{outcome->id});
+      actions_.push(CpduConfirm{outcome->id});
     }
   }
 }
@@ -595,10 +594,10 @@ void DataTransfer::take_turn(Instant now) {
 void DataTransfer::on_deadline(Instant now) {
   if (burst_ && now >= burst_->give_up_at) {
     counters_.add(Counter::modem_faults);
-    actions_.push_back(modem::Command(modem::AbortTransmit{burst_->id}));
+    actions_.push(modem::Command(modem::AbortTransmit{burst_->id}));
     on_burst_over(now, modem::TransmitOutcome::aborted);
   }
-  settle(now);
+  actions_.on_input(now);
 }
 
 std::optional<Instant> DataTransfer::next_deadline() const {
@@ -610,7 +609,7 @@ std::optional<Instant> DataTransfer::next_deadline() const {
   for (const auto& [peer, connection] : connections_) {
     next = earlier(next, connection.next_deadline());
   }
-  return next;
+  return actions_.deadline(next);
 }
 
 // --- Received D_PDUs -----------------------------------------------------------------------------
@@ -880,7 +879,7 @@ void DataTransfer::on_dpdu(const Arrival& arrival, pdu::Warning& warning) {
       warning.received_type == static_cast<std::uint8_t>(pdu::DpduType::long_data)) {
     if (connection->second.on_long_data_refused()) peers_.at(source).long_data.on_refused();
   }
-  actions_.push_back(WarningReceived{source, warning.received_type, warning.reason});
+  actions_.push(WarningReceived{source, warning.received_type, warning.reason});
 }
 
 void DataTransfer::on_dpdu(const Arrival&, pdu::Unsupported&) {}  // take() has queued the warning
@@ -902,18 +901,18 @@ void DataTransfer::on_answer(const Arrival& arrival, Connection& connection,
 
 void DataTransfer::collect(Connection& connection) {
   if (connection.take_active()) {
-    actions_.push_back(PeerActive{connection.peer(), connection.take_frame()});
+    actions_.push(PeerActive{connection.peer(), connection.take_frame()});
   }
-  if (connection.take_restarted()) actions_.push_back(ConnectionReset{connection.peer()});
-  while (auto arrived = connection.poll_arrived()) actions_.push_back(*arrived);
+  if (connection.take_restarted()) actions_.push(ConnectionReset{connection.peer()});
+  while (auto arrived = connection.poll_arrived()) actions_.push(*arrived);
   while (auto outcome = connection.poll_outcome()) {
-    std::visit([&](const auto& o) { actions_.push_back(o); }, *outcome);
+    std::visit([&](const auto& o) { actions_.push(o); }, *outcome);
   }
-  while (auto cpdu = connection.poll_cpdu()) actions_.push_back(std::move(*cpdu));
+  while (auto cpdu = connection.poll_cpdu()) actions_.push(std::move(*cpdu));
 }
 
 void DataTransfer::collect_nonarq() {
-  while (auto cpdu = nonarq_rx_.poll_cpdu()) actions_.push_back(std::move(*cpdu));
+  while (auto cpdu = nonarq_rx_.poll_cpdu()) actions_.push(std::move(*cpdu));
 }
 
 void DataTransfer::note_warned(Instant now, const PendingWarning& warning) {
@@ -923,7 +922,7 @@ void DataTransfer::note_warned(Instant now, const PendingWarning& warning) {
                    .peer = warning.peer,
                    .a = warning.received_type,
                    .b = warning.reason});
-  actions_.push_back(WarningTransmitted{warning.peer, warning.received_type, warning.reason});
+  actions_.push(WarningTransmitted{warning.peer, warning.received_type, warning.reason});
 }
 
 // --- Records of peers ----------------------------------------------------------------------------
@@ -941,7 +940,7 @@ Result<void> DataTransfer::request_data_rate(Instant now, Address peer, const mo
                  "a transmission in that mode is too short for a full frame; raise "
                  "transmission_max_ms or choose a faster mode"};
   auto done = record->control.request_mode(mode);
-  settle(now);
+  actions_.on_input(now);
   return done;
 }
 
@@ -950,7 +949,7 @@ void DataTransfer::set_data_rate(Instant now, Address peer, const modem::Mode& m
   if (!record || !may_use(config_, mode)) return;
   record->control.set_mode(mode);
   collect(record->control);
-  settle(now);
+  actions_.on_input(now);
 }
 
 std::optional<DataTransfer::ConnectionStatus> DataTransfer::connection_status(Address peer) const {
@@ -1001,7 +1000,7 @@ void DataTransfer::collect(PeerControl& control) {
   };
   Peer& record = peers_.at(control.peer());
   while (auto event = control.poll_event()) {
-    std::visit([this](const auto& e) { actions_.push_back(e); }, *event);
+    std::visit([this](const auto& e) { actions_.push(e); }, *event);
     if (const auto* changed = std::get_if<TransmitModeChanged>(&*event)) {
       trace_mode(TraceKind::mode_changed, changed->mode);
       record.adaptation.on_mode_changed();
@@ -1288,7 +1287,7 @@ void DataTransfer::note_keyed(Instant now) {
 }
 
 std::optional<Action> DataTransfer::poll_action() {
-  return take_front(actions_);
+  return actions_.poll([this](Instant now) { settle(now); });
 }
 
 }  // namespace s5066::dts

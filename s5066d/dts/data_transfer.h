@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -12,6 +11,8 @@
 #include <vector>
 
 #include "modem/api/port.h"
+#include "s5066d/base/action_queue.h"
+#include "s5066d/base/driven_core.h"
 #include "s5066d/base/metrics.h"
 #include "s5066d/base/rng.h"
 #include "s5066d/base/trace.h"
@@ -39,11 +40,7 @@ bool asks_for_answer(const pdu::Dpdu& dpdu);
 /// True if the D_PDU is sent over a connection only, so that both ends have heard each other.
 bool needs_connection(const pdu::Dpdu& dpdu);
 
-// How to drive it, as every core of this tree: call one input (`on_…`, `request_…`, `set_…`) with
-// the time of the event, which never goes back; then take actions with poll_action() until it
-// returns none, and carry them out; then arm one timer for next_deadline() and call on_deadline()
-// when it is due. Early and repeated calls of on_deadline() are harmless. No call blocks or calls
-// back, and an action may lead to the next input only after all actions were taken.
+// Driven as s5066d/base/driven_core.h says.
 class DataTransfer {
  public:
   DataTransfer(const Config& config, Rng& rng, Counters& counters, TraceSink& trace);
@@ -258,7 +255,8 @@ class DataTransfer {
   Instant answered_at_{};
   Instant heard_until_{};  // end of the last reception
   Instant now_{};          // time of the last event
-  std::deque<Action> actions_;
+  ActionQueue<Action> actions_;
 };
+static_assert(DrivenCore<DataTransfer>);
 
 }  // namespace s5066::dts

@@ -32,6 +32,7 @@
 #include <optional>
 #include <variant>
 
+#include "s5066d/base/driven_core.h"
 #include "s5066d/base/rng.h"
 #include "s5066d/base/time.h"
 #include "s5066d/dts/slot_order.h"
@@ -218,5 +219,6 @@ class TurnControl {
   std::optional<Instant> attempt_at_;
   std::deque<Action> actions_;
 };
+static_assert(DrivenCore<TurnControl>);
 
 }  // namespace s5066::dts

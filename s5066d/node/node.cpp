@@ -105,6 +105,7 @@ Node::Node(const NodeConfig& config, Rng& rng, TraceSink& trace)
   if (sap_.is_silent()) {
     cas_.set_silent(now_, true);
     dts_.set_silent(now_, true);
+    pump(now_);
   }
   S5066_ASSERT(config_.client_input_octets_max >= sis::kHeaderOctets + sis::kBodyOctetsMax);
 }

@@ -16,6 +16,7 @@
 
 #include "modem/api/port.h"
 #include "s5066d/base/bytes.h"
+#include "s5066d/base/driven_core.h"
 #include "s5066d/base/ids.h"
 #include "s5066d/base/metrics.h"
 #include "s5066d/base/result.h"
@@ -237,5 +238,6 @@ class Node {
   Instant now_{};
   std::deque<NodeAction> actions_;
 };
+static_assert(DrivenCore<Node>);
 
 }  // namespace s5066

@@ -9,10 +9,10 @@
 #include <utility>
 #include <variant>
 
+#include "s5066d/base/action_queue.h"
 #include "s5066d/base/bytes.h"
 #include "s5066d/base/ids.h"
 #include "s5066d/base/metrics.h"
-#include "s5066d/base/take_front.h"
 #include "s5066d/cas/channel_access.h"
 #include "s5066d/sap/link_manager.h"
 #include "sis/primitives.h"
@@ -59,7 +59,8 @@ struct ManagementAsked {
 using Action = std::variant<SendPrimitive, CloseClient, PauseData, RequestLink, RequestBreak,
                             KeepLink, ManagementAsked, cas::SpduRequest>;
 
-class Outbox {
+/// The requests of the sublayer to its driver.
+class Outbox : public ActionQueue<Action> {
  public:
   explicit Outbox(Counters& counters) : counters_(counters) {}
 
@@ -70,15 +71,10 @@ class Outbox {
   }
   /// Returns an ID for an SpduRequest of any part.
   CpduId new_cpdu_id() { return CpduId{++last_cpdu_id_}; }
-  void push(Action action) { actions_.push_back(std::move(action)); }
-
-  bool empty() const { return actions_.empty(); }
-  std::optional<Action> poll() { return take_front(actions_); }
 
  private:
   Counters& counters_;
   std::uint64_t last_cpdu_id_ = 0;
-  std::deque<Action> actions_;
 };
 
 }  // namespace s5066::sap

@@ -67,10 +67,10 @@ SubnetworkInterface::SubnetworkInterface(const Config& config, Counters& counter
       hard_links_({config.hard_links, config.address}, outbox_, counters, trace),
       broadcast_(config.broadcast_only || config.broadcast_session),
       silent_(config.emcon) {
-  sender_.allow_arq(now_, !broadcast_);
+  sender_.allow_arq({}, !broadcast_);
   sender_.set_silent(silent_);
-  hard_links_.allow(now_, !broadcast_);
-  hard_links_.set_silent(now_, silent_);
+  hard_links_.allow({}, !broadcast_);
+  hard_links_.set_silent({}, silent_);
   S5066_ASSERT(!config.address.group);
   S5066_ASSERT(config.attempts_max > 0);
   S5066_ASSERT(config.unbound_clients_max > 0);
@@ -87,7 +87,7 @@ void SubnetworkInterface::on_client_connected(Instant now, ClientId client,
     outbox_.push(CloseClient{*victim, true});
   }
   clients_.connect(now, client, origin);
-  touch(now);
+  outbox_.on_input(now);
 }
 
 // Closing the connection unbinds the client (A.2.1.2).
@@ -101,20 +101,20 @@ void SubnetworkInterface::on_client_closed(Instant now, ClientId client, ClientE
   }
   receiver_.on_client_gone(client);
   clients_.forget(client);
-  touch(now);
+  outbox_.on_input(now);
 }
 
 void SubnetworkInterface::on_client_failed(Instant now, ClientId client, ClientEnd why) {
   if (!clients_.knows(client)) return;
   close_client(now, client, why);
-  touch(now);
+  outbox_.on_input(now);
 }
 
 void SubnetworkInterface::on_indication_taken(Instant now, ReceiptId receipt) {
   const auto subject = receiver_.on_taken(receipt);
   if (!subject) return;
   answer(now, *subject, true);
-  touch(now);
+  outbox_.on_input(now);
 }
 
 // STANDARD: a delivery S_PDU has one reason, "destination SAP not bound". It fits here too, because
@@ -123,7 +123,7 @@ void SubnetworkInterface::on_indications_lost(Instant now, std::span<const Recei
   for (const UntakenIndications::Subject& subject : receiver_.on_lost(receipts)) {
     counters_.add(Counter::updus_untaken);
     answer(now, subject, false);
-    touch(now);
+    outbox_.on_input(now);
   }
 }
 
@@ -187,13 +187,13 @@ void SubnetworkInterface::on_primitive(Instant now, ClientId client, sis::Primit
       std::visit([&](auto& request) { on_request(now, client, request); }, primitive);
     }
   }
-  touch(now);
+  outbox_.on_input(now);
 }
 
 void SubnetworkInterface::on_invalid_primitive(Instant now, ClientId client, std::uint8_t type) {
   if (!clients_.knows(client)) return;
   invalid(now, client, type);
-  touch(now);
+  outbox_.on_input(now);
 }
 
 // Handles an invalid primitive: discards and counts it, and closes a client that sends too many.
@@ -338,17 +338,17 @@ void SubnetworkInterface::on_link_made(Instant now, const cas::LinkMade& made) {
     links_.on_link_made(now, made.peer, made.we_called);
   }
   receiver_.on_link_made(now, made.peer);
-  touch(now);
+  outbox_.on_input(now);
 }
 
 void SubnetworkInterface::on_link_capacity(Instant now, Address peer, std::size_t octets) {
   sender_.on_link_capacity(peer, octets);
-  touch(now);
+  outbox_.on_input(now);
 }
 
 void SubnetworkInterface::on_link_rejected(Instant now, const cas::LinkRejected& rejected) {
   using cas::RejectReason;
-  touch(now);
+  outbox_.on_input(now);
   if (hard_links_.on_link_rejected(now, rejected)) return;
   if (silent_) return links_.on_call_refused(now, rejected.peer);
   links_.on_call_failed(now, rejected.peer);
@@ -359,14 +359,14 @@ void SubnetworkInterface::on_link_rejected(Instant now, const cas::LinkRejected&
 }
 
 void SubnetworkInterface::on_link_refused(Instant now, Address peer) {
-  touch(now);
+  outbox_.on_input(now);
   if (!hard_links_.on_link_refused(now, peer)) links_.on_call_refused(now, peer);
 }
 
 void SubnetworkInterface::on_link_closing(Instant now, const cas::LinkClosing& closing) {
   if (closing.type == cas::LinkType::nonexclusive) links_.on_link_closing(closing.peer);
   hard_links_.on_link_closing(now, closing);
-  touch(now);
+  outbox_.on_input(now);
 }
 
 // A session in which the peer acknowledged data is no failed attempt for the rest of its data. Nor
@@ -376,7 +376,7 @@ void SubnetworkInterface::on_link_broken(Instant now, const cas::LinkBroken& bro
                         links_.has_progressed(broken.peer) || is_no_failure_of_the_peer(broken));
   hard_links_.on_link_broken(now, broken);
   links_.on_link_broken(now, broken);
-  touch(now);
+  outbox_.on_input(now);
 }
 
 void SubnetworkInterface::on_peer_active(Instant now, Address peer) {
@@ -385,7 +385,7 @@ void SubnetworkInterface::on_peer_active(Instant now, Address peer) {
 }
 
 void SubnetworkInterface::on_spdu(Instant now, cas::SpduIndication indication) {
-  touch(now);
+  outbox_.on_input(now);
   // Non-ARQ data tells nothing about a link, because its sender may have forgotten the link.
   if (is_arq(indication.service)) on_peer_active(now, indication.source);
   auto spdu = decode(indication.spdu);
@@ -449,17 +449,17 @@ std::optional<HardLinks::Party> SubnetworkInterface::party_at(SapId sap) const {
 }
 
 void SubnetworkInterface::on_spdu_arrived(Instant now, CpduId id) {
-  touch(now);
+  outbox_.on_input(now);
   sender_.on_spdu_arrived(id);
 }
 
 void SubnetworkInterface::on_spdu_confirm(Instant now, const cas::SpduConfirm& confirm) {
-  touch(now);
+  outbox_.on_input(now);
   sender_.on_spdu_confirm(now, confirm, links_);
 }
 
 void SubnetworkInterface::on_spdu_rejected(Instant now, const cas::SpduRejected& rejected) {
-  touch(now);
+  outbox_.on_input(now);
   hard_links_.on_spdu_rejected(rejected);
   sender_.on_spdu_rejected(now, rejected);
 }
@@ -468,19 +468,15 @@ void SubnetworkInterface::on_spdu_rejected(Instant now, const cas::SpduRejected&
 
 void SubnetworkInterface::on_utc(Instant now, UtcSeconds utc) {
   utc_.set(now, utc);
-  touch(now);
+  outbox_.on_input(now);
 }
 
 void SubnetworkInterface::on_deadline(Instant now) {
-  touch(now);
+  outbox_.on_input(now);
 }
 
-void SubnetworkInterface::touch(Instant now) {
-  S5066_ASSERT(now >= now_);
-  now_ = now;
-  unsettled_ = true;
-}
-
+// Runs once after the inputs of an event: when a link ends, its U_PDUs come back one by one, with
+// the report about the link among them.
 void SubnetworkInterface::settle(Instant now) {
   if (const auto client = receiver_.take_overfull(); client && clients_.knows(*client)) {
     close_client(now, *client, ClientEnd::unread, true);
@@ -508,12 +504,12 @@ void SubnetworkInterface::settle(Instant now) {
 std::optional<Instant> SubnetworkInterface::next_deadline() const {
   const auto next = earlier(sender_.next_deadline(), clients_.next_deadline());
   const auto with_hard_links = earlier(next, hard_links_.next_deadline());
-  return silent_ ? with_hard_links : earlier(with_hard_links, links_.next_deadline());
+  return outbox_.deadline(silent_ ? with_hard_links
+                                  : earlier(with_hard_links, links_.next_deadline()));
 }
 
 std::optional<Action> SubnetworkInterface::poll_action() {
-  if (outbox_.empty() && std::exchange(unsettled_, false)) settle(now_);
-  return outbox_.poll();
+  return outbox_.poll([this](Instant now) { settle(now); });
 }
 
 // --- For operators -------------------------------------------------------------------------------
@@ -595,7 +591,7 @@ Result<void> SubnetworkInterface::request_broadcast_session(Instant now, bool on
   }
   hard_links_.allow(now, !on);
   sender_.allow_arq(now, !on);
-  touch(now);
+  outbox_.on_input(now);
   return {};
 }
 
@@ -603,12 +599,12 @@ void SubnetworkInterface::request_silence(Instant now, bool on) {
   silent_ = on;
   sender_.set_silent(on);
   hard_links_.set_silent(now, on);
-  touch(now);
+  outbox_.on_input(now);
 }
 
 void SubnetworkInterface::on_modem_state(Instant now, bool working) {
   modem_works_ = working;
-  touch(now);
+  outbox_.on_input(now);
 }
 
 // STANDARD: the contents are implementation-dependent. In a broadcast session no peer acknowledges
@@ -641,7 +637,7 @@ Result<void> SubnetworkInterface::request_sap_open(Instant now, SapId sap, bool 
   clients_.open(sap, open);
   const auto holder = clients_.client_at(sap);
   if (!open && holder) unbind_client(now, *holder, ClientEnd::sap_shut);
-  touch(now);
+  outbox_.on_input(now);
   return {};
 }
 
@@ -652,7 +648,7 @@ Result<void> SubnetworkInterface::request_disconnect(Instant now, ClientId clien
     return Error{ErrorCode::not_found, "no client " + std::to_string(client.value)};
   }
   close_client(now, client, ClientEnd::by_operator);
-  touch(now);
+  outbox_.on_input(now);
   return {};
 }
 
@@ -665,12 +661,13 @@ Result<void> SubnetworkInterface::request_break(Instant now, Address peer) {
   if (!links_.request_end(peer)) {
     return Error{ErrorCode::not_found, "no link with " + to_string(peer) + " and no call to it"};
   }
-  touch(now);
+  outbox_.on_input(now);
   return {};
 }
 
 UpduList SubnetworkInterface::updus(const UpduFilter& filter, std::size_t listed_max) const {
   UpduList list;
+  const Instant now = outbox_.now();
   const auto add = [&](const UnidataItem& item, bool queued, std::string_view waits_for) {
     if (item.own || !filter.fits(item)) return;
     list.updus.push_back({.id = item.id,
@@ -680,8 +677,8 @@ UpduList SubnetworkInterface::updus(const UpduFilter& filter, std::size_t listed
                           .destination_sap = item.remote_sap(),
                           .priority = item.priority,
                           .octets = item.octets(),
-                          .age = now_ - item.accepted_at,
-                          .time_left = item.time_to_die - now_,
+                          .age = now - item.accepted_at,
+                          .time_left = item.time_to_die - now,
                           .attempts = item.attempts,
                           .queued = queued,
                           .waits_for = waits_for});
@@ -715,12 +712,12 @@ std::string_view SubnetworkInterface::waits_for(const UnidataItem& item) const {
     return carried ? "its turn in the queue" : "the end of a hard link";
   }
   if (!links_.is_in_session(peer) && hard_links_.hold_calls()) return "the end of a hard link";
-  return links_.waits_for(now_, peer);
+  return links_.waits_for(outbox_.now(), peer);
 }
 
 std::size_t SubnetworkInterface::request_purge(Instant now, const UpduFilter& filter) {
   const std::size_t purged = sender_.purge(now, filter);
-  touch(now);
+  outbox_.on_input(now);
   return purged;
 }
 
@@ -741,7 +738,7 @@ void SubnetworkInterface::on_management_answer(Instant now, ClientId client,
         "part=" + std::to_string(i + 1) + "/" + std::to_string(parts.size()) + "\n" + parts[i];
     outbox_.send(client, sis::ManagementIndication{message_type, Bytes(text.begin(), text.end())});
   }
-  touch(now);
+  outbox_.on_input(now);
 }
 
 }  // namespace s5066::sap

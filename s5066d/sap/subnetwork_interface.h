@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "s5066d/base/driven_core.h"
 #include "s5066d/base/metrics.h"
 #include "s5066d/base/result.h"
 #include "s5066d/base/trace.h"
@@ -86,8 +87,7 @@ struct Holdings {
   friend bool operator==(const Holdings&, const Holdings&) = default;
 };
 
-// To be driven as dts::DataTransfer: one input, then poll_action() until it returns none, then one
-// timer for next_deadline().
+// Driven as s5066d/base/driven_core.h says.
 class SubnetworkInterface {
  public:
   SubnetworkInterface(const Config& config, Counters& counters, TraceSink& trace);
@@ -214,11 +214,8 @@ class SubnetworkInterface {
   void on_hard_link_spdu(Instant now, Address peer, const Spdu& spdu);
   std::optional<HardLinks::Party> party_at(SapId sap) const;
 
-  // settle() runs before actions are handed out, not with each event: when a link ends, its U_PDUs
-  // come back one by one, with the report about the link among them.
   sis::SubnetAvailability node_availability() const;
   ClientTable::Availability availability() const;
-  void touch(Instant now);
   void settle(Instant now);
 
   const Config config_;
@@ -235,8 +232,7 @@ class SubnetworkInterface {
   bool broadcast_;
   bool silent_;
   bool modem_works_ = true;
-  Instant now_{};  // time of the last event
-  bool unsettled_ = false;
 };
+static_assert(DrivenCore<SubnetworkInterface>);
 
 }  // namespace s5066::sap

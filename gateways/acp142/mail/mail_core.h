@@ -29,6 +29,7 @@
 #include "gateways/acp142/smtp/smtp_client_core.h"
 #include "gateways/acp142/smtp/smtp_server_core.h"
 #include "s5066d/base/counter_set.h"
+#include "s5066d/base/driven_core.h"
 #include "s5066d/base/result.h"
 #include "s5066d/base/time.h"
 #include "s5066d/base/utc_clock.h"
@@ -306,5 +307,6 @@ class MailCore {
   std::size_t telling_ = 0;  // requests about delays that are under way
   bool told_all_ = true;     // when they have been answered there are no more
 };
+static_assert(DrivenCore<MailCore>);
 
 }  // namespace s5066::acp142

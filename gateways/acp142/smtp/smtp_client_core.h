@@ -15,6 +15,7 @@
 
 #include "gateways/acp142/mail/mail_types.h"
 #include "s5066d/base/bytes.h"
+#include "s5066d/base/driven_core.h"
 #include "s5066d/base/time.h"
 
 namespace s5066::acp142 {
@@ -132,5 +133,6 @@ class SmtpClientCore {
   std::size_t answers_ = 0;  // to the content, LMTP has one for each accepted recipient
   bool polite_ = false;      // all of them are there, so QUIT can follow
 };
+static_assert(DrivenCore<SmtpClientCore>);
 
 }  // namespace s5066::acp142

@@ -19,6 +19,7 @@
 #include "gateways/acp142/mail/mail_types.h"
 #include "s5066d/base/bytes.h"
 #include "s5066d/base/counter_set.h"
+#include "s5066d/base/driven_core.h"
 #include "s5066d/base/time.h"
 
 namespace s5066::acp142 {
@@ -182,5 +183,6 @@ class SmtpServerCore {
   bool chunked_ = false;     // BDAT has begun; DATA is not allowed any more
   std::size_t replies_ = 1;  // LMTP: one for each recipient
 };
+static_assert(DrivenCore<SmtpServerCore>);
 
 }  // namespace s5066::acp142

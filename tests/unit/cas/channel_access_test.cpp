@@ -13,7 +13,7 @@ TEST_F(Link, a_call_that_is_accepted_makes_the_link) {
   hear("20");
   EXPECT_EQ(said(), "make made-by-us");
   EXPECT_EQ(core->state(kPeer), LinkState::made);
-  EXPECT_EQ(core->next_deadline(), std::nullopt);
+  EXPECT_EQ(due(), std::nullopt);
 }
 
 // B.3.2.1(3),(4)
@@ -39,7 +39,7 @@ TEST_F(Link, a_request_is_repeated_as_often_as_configured_and_then_reported) {
   }
   EXPECT_EQ(said(), "no-answer");
   EXPECT_EQ(core->state(kPeer), LinkState::idle);
-  EXPECT_EQ(core->next_deadline(), std::nullopt);
+  EXPECT_EQ(due(), std::nullopt);
   hear("20");  // too late
   EXPECT_EQ(said(), "");
 }
@@ -113,7 +113,7 @@ TEST_F(Link, a_called_link_is_made_when_accepted_is_sent) {
   hear("00 05 33 00 41", Service::arq);
   EXPECT_EQ(said(), "spdu");
   EXPECT_EQ(core->state(kPeer), LinkState::made);
-  EXPECT_EQ(core->next_deadline(), std::nullopt);
+  EXPECT_EQ(due(), std::nullopt);
 }
 
 // B.3.2.1(16),(17)
@@ -144,7 +144,7 @@ TEST_F(Link, being_heard_starts_no_wait_for_data_where_none_was) {
   make_by_us();
   core->on_connection_heard(now, kPeer);
   core->on_connection_heard(now, kOther);
-  EXPECT_EQ(core->next_deadline(), std::nullopt);
+  EXPECT_EQ(due(), std::nullopt);
 }
 
 TEST_F(Link, data_without_acknowledgement_does_not_stand_for_first_data) {
@@ -584,12 +584,12 @@ TEST_F(Link, early_and_repeated_calls_are_harmless) {
   call();
   said();
   leaves();
-  const auto due = core->next_deadline();
+  const auto before = due();
   core->on_deadline(now);
   core->on_deadline(now);
   leaves();
   EXPECT_EQ(said(), "");
-  EXPECT_EQ(core->next_deadline(), due);
+  EXPECT_EQ(due(), before);
   core->on_cpdu_confirm(now, {CpduId{77}});
   core->on_cpdu_rejected(now, {CpduId{77}, CpduFailure::expired});
   core->on_connection_lost(now, {kOther});

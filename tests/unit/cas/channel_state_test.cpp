@@ -36,7 +36,7 @@ TEST_F(Link, no_exclusive_call_follows_a_break_into_radio_silence) {
   core->set_silent(now, true);
   EXPECT_EQ(said(), "no-answer terminate broken-by_us");
   EXPECT_EQ(core->state(kPeer), LinkState::idle);
-  EXPECT_EQ(core->next_deadline(), std::nullopt);
+  EXPECT_EQ(due(), std::nullopt);
 }
 
 // B.2(5)

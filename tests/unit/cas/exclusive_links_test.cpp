@@ -184,7 +184,7 @@ TEST_F(Link, linked_externally_a_link_ends_with_its_frequency_and_nothing_is_sai
   core->on_connection_lost(now, {kPeer});
   EXPECT_EQ(said(), "broken-connection_lost");
   EXPECT_EQ(core->state(kPeer), LinkState::idle);
-  EXPECT_EQ(core->next_deadline(), std::nullopt);
+  EXPECT_EQ(due(), std::nullopt);
   call();
   EXPECT_EQ(said(), "make-reset made-by-us");
 }

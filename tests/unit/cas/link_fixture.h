@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "s5066d/cas/channel_access.h"
@@ -36,20 +37,30 @@ class Link : public ::testing::Test {
   Instant now{};
 
   Link() { restart(); }
-  void restart() { core.emplace(config, rng, counters, trace); }
+  void restart() {
+    core.emplace(config, rng, counters, trace);
+    words_.clear();
+  }
 
   /// Returns all actions since the last call as short words. C_PDUs to the peer appear in hex.
   /// Reports of links that are being broken go to `closing`.
   std::string said() {
-    std::string all;
+    drain();
+    return std::exchange(words_, {});
+  }
+  /// Takes all actions; said() returns them.
+  void drain() {
     while (auto action = core->poll_action()) {
       if (const auto* link = std::get_if<LinkClosing>(&*action)) {
         closing.push_back(*link);
       } else {
-        all += (all.empty() ? "" : " ") + word(*action);
+        words_ += (words_.empty() ? "" : " ") + word(*action);
       }
     }
-    return all;
+  }
+  std::optional<Instant> due() {
+    drain();
+    return core->next_deadline();
   }
   std::string word(const Action& action) {
     if (const auto* request = std::get_if<dts::CpduRequest>(&action)) {
@@ -103,8 +114,8 @@ class Link : public ::testing::Test {
   }
   /// Goes to the next deadline and lets it run.
   void ring() {
-    ASSERT_TRUE(core->next_deadline().has_value());
-    now = *core->next_deadline();
+    ASSERT_TRUE(due().has_value());
+    now = *due();
     core->on_deadline(now);
   }
   void wait(Duration duration) {
@@ -115,6 +126,9 @@ class Link : public ::testing::Test {
   std::vector<LinkClosing> closing;
   CpduId last_id;  // of the last C_PDU handed down, and whose it is
   Address last_peer;
+
+ private:
+  std::string words_;
 };
 
 }  // namespace s5066::cas

@@ -314,10 +314,10 @@ TEST_F(UnknownStations, an_answer_that_does_not_get_out_holds_up_the_next_for_on
   EXPECT_EQ(said(), "50");
   wait(config.answer_wait() - nanoseconds(1));
   EXPECT_EQ(said(), "");
-  EXPECT_EQ(core->next_deadline(), now + nanoseconds(1));
+  EXPECT_EQ(due(), now + nanoseconds(1));
   ring();
   EXPECT_EQ(said(), "50");
-  EXPECT_FALSE(core->next_deadline());
+  EXPECT_FALSE(due());
 }
 
 TEST_F(UnknownStations, beside_a_call_of_ours_and_arq_data_there_is_one_answer_in_an_answer_wait) {
@@ -413,7 +413,7 @@ TEST_F(UnknownStations, in_radio_silence_no_waiting_answer_is_kept) {
   core->set_silent(now, true);
   core->on_cpdu_confirm(now, {below});
   EXPECT_EQ(said(), "");
-  EXPECT_EQ(core->next_deadline(), now + config.first_data_wait());
+  EXPECT_EQ(due(), now + config.first_data_wait());
 }
 
 }  // namespace
