@@ -163,6 +163,10 @@ void check_smtp(const Section& gateway, const MailConfig& setup) {
   const bool named =
       acp142::parse_path("<a@" + setup.hostname + ">", acp142::PathUse::forward).ok();
   if (!named) gateway.complain("hostname", "is not a host name; use letters, digits, '-' and '.'");
+  if (gateway.has("operator_mailbox") &&
+      !acp142::parse_path("<" + setup.operator_mailbox + ">", acp142::PathUse::forward)) {
+    gateway.complain("operator_mailbox", "is no address");
+  }
   if (!is_loopback(setup.smtp.address) && setup.smtp.allow.empty()) {
     gateway.nested("smtp").complain("address", "an address other than loopback needs `allow`");
   }

@@ -17,6 +17,7 @@ namespace s5066::config {
 /// The result is useful only when the message has no problems; a message with problems does no
 /// harm.
 NodeSetup translate(const proto::Node& node);
+gateways::BackupSettings backup_of(const proto::SpoolBackup& from);
 file_relay::RelayConfig translate(const proto::Relay& relay);
 acp142::MailConfig translate(const proto::MailGateway& gateway);
 

@@ -148,10 +148,12 @@ acp142::MailConfig translate(const proto::MailGateway& from) {
   if (from.sis().has_port()) to.sis_port = static_cast<std::uint16_t>(from.sis().port());
   if (from.sis().has_rank()) to.rank = static_cast<std::uint8_t>(from.sis().rank());
   to.spool_directory = from.spool_directory();
+  to.backup = backup_of(from.backup());
   to.control_socket = from.control().socket();
   to.control_group_too = from.control().group_too();
   to.node = node_id_of(from.node_id());
   if (from.has_hostname()) to.hostname = from.hostname();
+  if (from.has_operator_mailbox()) to.operator_mailbox = from.operator_mailbox();
   translate_smtp(from.smtp(), to.smtp);
   translate_mail_server(from.mail_server(), to.mail_server);
   for (const proto::MailStation& one : from.stations()) {

@@ -32,10 +32,19 @@ std::string sis_host_of(const proto::SisServer& server, const std::string& other
   return slash ? server.socket() : "./" + server.socket();
 }
 
+gateways::BackupSettings backup_of(const proto::SpoolBackup& from) {
+  gateways::BackupSettings to;
+  to.directory = from.directory();
+  if (from.has_interval_s()) to.interval_s = from.interval_s();
+  if (from.has_copies()) to.copies = from.copies();
+  return to;
+}
+
 file_relay::RelayConfig translate(const proto::Relay& from) {
   file_relay::RelayConfig to;
   translate_sis_server(from.sis(), to);
   to.spool_directory = from.spool_directory();
+  to.backup = backup_of(from.backup());
   to.inbox_directory = from.inbox_directory();
   to.control_socket = from.control().socket();
   to.control_group_too = from.control().group_too();

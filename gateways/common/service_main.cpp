@@ -73,7 +73,9 @@ int serve(const ServiceProgram& program, LogSink& log) {
     return fail(may.error(), posix::kExitUsage);
   }
   const auto served = program.serve(log);
-  return served ? posix::kExitOk : fail(served.error(), posix::kExitEnvironment);
+  if (served) return posix::kExitOk;
+  const bool damaged = served.error().code == ErrorCode::bad_checksum;
+  return fail(served.error(), damaged ? posix::kExitSpoolDamaged : posix::kExitEnvironment);
 }
 
 Result<std::string> request_line(const ServiceProgram& program, const ServiceArguments& arguments) {

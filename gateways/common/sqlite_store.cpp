@@ -553,8 +553,7 @@ Result<void> SqliteStore::recover() {
   return {};
 }
 
-// Reads the numbers of rows from indexes alone, so that a row that the disk does not give back
-// keeps no other. Each removal checks the row itself, because an index may be wrong.
+// A file may have been tried again since its number was found, so each row is asked once more.
 Result<StoreAnswer> SqliteStore::run(const Purge& operation) {
   const std::int64_t keep = std::max(config_.keep_finished_s, config_.duplicate_window_s);
   const std::int64_t before = operation.now.value - keep;
@@ -616,8 +615,7 @@ Result<void> SqliteStore::purge(const char* select,
     }
     return {};
   };
-  const Removal removal = remove_each(db_, ids, remove);
-  return removal.kept.empty() ? removal.done : removal.kept.front().error;
+  return remove_each(db_, ids, remove);
 }
 
 Result<std::optional<SpoolItem>> SqliteStore::find(SpoolId id) {

@@ -73,6 +73,9 @@ class SqliteStore {
   /// Changes a file as an operator wants it and returns the row as it is then. `refused` if the
   /// state of the file does not allow that. Nothing else may be about to change the row.
   Result<SpoolItem> change(SpoolChange change, SpoolId id, UtcSeconds now);
+  /// The reason why this spool must be used no more, once there is one: then the process ends, and
+  /// the next start recovers the spool.
+  const std::optional<Error>& damage() const { return db_.damage(); }
   /// Can received files be put into the inbox now?
   Result<void> check_inbox() { return inbox_.check_writable(); }
   bool has_reserve() const { return reserve_.held(); }

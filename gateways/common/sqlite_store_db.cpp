@@ -28,30 +28,35 @@ ErrorCode code_of(int sqlite_code) {
   }
 }
 
-Result<void> migrate(Database& db, const std::string& path) {
-  auto transaction = Transaction::begin(db);
-  if (!transaction) return transaction.error();
-  std::int64_t current = 0;
-  {
-    auto version = db.prepare("PRAGMA user_version");
-    if (!version) return version.error();
-    if (auto row = version->step(); !row) return row.error();
-    current = version->integer(0);
-  }
-  const auto steps = migrations();
-  if (current > static_cast<std::int64_t>(steps.size())) {
-    return Error{ErrorCode::unsupported, "spool " + path + " is of a newer version"};
-  }
-  for (const Migration& migration : steps) {
-    if (migration.number <= current) continue;
-    if (auto done = db.execute(migration.sql); !done) return done;
-    const std::string set = "PRAGMA user_version = " + std::to_string(migration.number);
-    if (auto done = db.execute(set.c_str()); !done) return done;
-  }
-  return transaction->commit();
+bool is_damage(int sqlite_code) {
+  return code_of(sqlite_code) == ErrorCode::bad_checksum || sqlite_code == SQLITE_IOERR_CORRUPTFS;
 }
 
+bool is_read_error(int sqlite_code) {
+  return sqlite_code == SQLITE_IOERR_READ || sqlite_code == SQLITE_IOERR_SHORT_READ;
+}
+
+/// The commands of an operator open the spool, too, and cannot recover it.
+Error opening_error(const std::string& path, const Error& error) {
+  if (error.code != ErrorCode::bad_checksum) return error;
+  return Error{error.code, "spool " + path + " is damaged (" + error.detail +
+                               "); the next start of its gateway recovers it"};
+}
+
+/// Read errors with more time than this between them are not one that lasts.
+constexpr std::chrono::minutes kReadErrorsApart(5);
+
 }  // namespace
+
+void SpoolHealth::note(int sqlite_code, const std::string& message, Time now) {
+  if (is_damage(sqlite_code) && !damage_) damage_ = Error{ErrorCode::bad_checksum, message};
+  if (!is_read_error(sqlite_code)) return;
+  if (!first_read_error_ || now - last_read_error_ > kReadErrorsApart) first_read_error_ = now;
+  last_read_error_ = now;
+  if (now - *first_read_error_ >= read_errors_max_ && !damage_) {
+    damage_ = Error{ErrorCode::bad_checksum, message};
+  }
+}
 
 void Statement::GiveBack::operator()(sqlite3_stmt* statement) const {
   // step() has reported the error already.
@@ -86,12 +91,21 @@ Statement& Statement::bind_blob(std::string_view value) {
   return bind_blob(ByteSpan(reinterpret_cast<const std::uint8_t*>(value.data()), value.size()));
 }
 
+Statement& Statement::bind_column(const Statement& row, int column) {
+  const int result = sqlite3_bind_value(statement_.get(), next_parameter_++,
+                                        sqlite3_column_value(row.statement_.get(), column));
+  if (bind_result_ == SQLITE_OK) bind_result_ = result;
+  return *this;
+}
+
 Result<bool> Statement::step() {
   const int result = bind_result_ == SQLITE_OK ? sqlite3_step(statement_.get()) : bind_result_;
   if (result == SQLITE_ROW) return true;
   if (result == SQLITE_DONE) return false;
   sqlite3* db = sqlite3_db_handle(statement_.get());
-  return Error{code_of(result), std::string("spool: ") + sqlite3_errmsg(db)};
+  const std::string message = std::string("spool: ") + sqlite3_errmsg(db);
+  health_->note(result, message, std::chrono::steady_clock::now());
+  return Error{code_of(result), message};
 }
 
 Result<void> Statement::run() {
@@ -127,7 +141,7 @@ Result<Database> Database::open(const Options& options) {
   sqlite3* handle = nullptr;
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_EXRESCODE;
   const int result = sqlite3_open_v2(options.path.c_str(), &handle, flags, options.vfs);
-  Database db(handle);
+  Database db(handle, options.read_errors_max);
   if (result != SQLITE_OK) return db.error(("spool " + options.path).c_str());
   sqlite3_busy_timeout(handle, options.busy_timeout_ms);
   return db;
@@ -148,25 +162,66 @@ Result<Statement> Database::prepare(std::string_view sql) {
   if (!idle.empty()) {
     sqlite3_stmt* statement = idle.back().release();
     idle.pop_back();
-    return Statement(statement, &idle);
+    return Statement(statement, &idle, health_.get());
   }
   sqlite3_stmt* statement = nullptr;
   if (sqlite3_prepare_v3(handle_.get(), sql.data(), static_cast<int>(sql.size()),
                          SQLITE_PREPARE_PERSISTENT, &statement, nullptr) != SQLITE_OK) {
     return error("spool");
   }
-  return Statement(statement, &idle);
+  return Statement(statement, &idle, health_.get());
 }
 
-bool Database::cannot_read() const {
-  const int code = sqlite3_extended_errcode(handle_.get());
-  return code == SQLITE_IOERR_READ || code == SQLITE_IOERR_SHORT_READ ||
-         code == SQLITE_IOERR_CORRUPTFS || code_of(code) == ErrorCode::bad_checksum;
+bool Database::has_moved() const {
+  int moved = 0;
+  const int asked = sqlite3_file_control(handle_.get(), "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+  return asked == SQLITE_OK && moved != 0;
+}
+
+void Database::keep_files_as_they_are() {
+  sqlite3_db_config(handle_.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+}
+
+// All pages in one step, because what is written between two steps would begin the copy anew.
+Result<void> Database::copy_to(Database& other) {
+  sqlite3_backup* copy = sqlite3_backup_init(other.handle_.get(), "main", handle_.get(), "main");
+  if (copy == nullptr) return other.error("copy of the spool");
+  static_cast<void>(sqlite3_backup_step(copy, -1));
+  if (sqlite3_backup_finish(copy) != SQLITE_OK) return other.error("copy of the spool");
+  return {};
 }
 
 Error Database::error(const char* what) const {
   const int code = sqlite3_extended_errcode(handle_.get());
-  return Error{code_of(code), std::string(what) + ": " + sqlite3_errmsg(handle_.get())};
+  const std::string message = std::string(what) + ": " + sqlite3_errmsg(handle_.get());
+  health_->note(code, message, std::chrono::steady_clock::now());
+  return Error{code_of(code), message};
+}
+
+int newest_schema() {
+  return static_cast<int>(migrations().size());
+}
+
+Result<void> migrate(Database& db, const std::string& path, int version) {
+  auto transaction = Transaction::begin(db);
+  if (!transaction) return transaction.error();
+  std::int64_t current = 0;
+  {
+    auto known = db.prepare("PRAGMA user_version");
+    if (!known) return known.error();
+    if (auto row = known->step(); !row) return row.error();
+    current = known->integer(0);
+  }
+  if (current > newest_schema()) {
+    return Error{ErrorCode::unsupported, "spool " + path + " is of a newer version"};
+  }
+  for (const Migration& migration : migrations()) {
+    if (migration.number <= current || migration.number > version) continue;
+    if (auto done = db.execute(migration.sql); !done) return done;
+    const std::string set = "PRAGMA user_version = " + std::to_string(migration.number);
+    if (auto done = db.execute(set.c_str()); !done) return done;
+  }
+  return transaction->commit();
 }
 
 Result<Database> open_spool(const Database::Options& options) {
@@ -176,22 +231,17 @@ Result<Database> open_spool(const Database::Options& options) {
        {"PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON"}) {
     if (auto set = db->execute(pragma); !set) return opening_error(options.path, set.error());
   }
-  if (auto migrated = migrate(*db, options.path); !migrated) {
+  if (auto migrated = migrate(*db, options.path, newest_schema()); !migrated) {
     return opening_error(options.path, migrated.error());
   }
   return db;
 }
 
-Error opening_error(const std::string& path, const Error& error) {
-  if (error.code != ErrorCode::bad_checksum) return error;
-  return Error{error.code, "spool " + path + " is damaged (" + error.detail +
-                               "); docs/operate/maintenance.md says how to save what can be "
-                               "read of it"};
-}
-
 Result<Transaction> Transaction::begin(Database& db) {
   if (auto begun = db.execute("BEGIN IMMEDIATE"); !begun) return begun.error();
-  return Transaction(db);
+  Transaction transaction(db);
+  if (db.has_moved()) return Error{ErrorCode::io, "the spool was put aside and has a new one"};
+  return transaction;
 }
 
 Transaction::~Transaction() {

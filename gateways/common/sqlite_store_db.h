@@ -5,10 +5,12 @@
 
 #include <sqlite3.h>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +21,23 @@
 
 namespace s5066::gateways {
 
+/// Notes the damage that a connection has found in its file. A page that makes no sense is damage
+/// at once. A disk that does not read may read again, so only lasting read errors are damage.
+class SpoolHealth {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+  explicit SpoolHealth(std::chrono::seconds read_errors_max) : read_errors_max_(read_errors_max) {}
+
+  void note(int sqlite_code, const std::string& message, Time now);
+  const std::optional<Error>& damage() const { return damage_; }
+
+ private:
+  std::chrono::seconds read_errors_max_;
+  std::optional<Error> damage_;
+  std::optional<Time> first_read_error_;  // of those that came one after the other
+  Time last_read_error_{};
+};
+
 /// A prepared statement; bind in order, then step. A failed bind shows at the next step. It goes
 /// before its database does.
 class Statement {
@@ -27,6 +46,8 @@ class Statement {
   Statement& bind_text(std::string_view value);
   Statement& bind_blob(ByteSpan value);
   Statement& bind_blob(std::string_view value);
+  /// Binds the value of a column of another statement, whatever its type is.
+  Statement& bind_column(const Statement& row, int column);
 
   /// True when there is a row to read.
   Result<bool> step();
@@ -49,9 +70,11 @@ class Statement {
     Idle* idle = nullptr;
     void operator()(sqlite3_stmt* statement) const;
   };
-  Statement(sqlite3_stmt* statement, Idle* idle) : statement_(statement, GiveBack{idle}) {}
+  Statement(sqlite3_stmt* statement, Idle* idle, SpoolHealth* health)
+      : statement_(statement, GiveBack{idle}), health_(health) {}
 
   std::unique_ptr<sqlite3_stmt, GiveBack> statement_;
+  SpoolHealth* health_;
   int next_parameter_ = 1;
   int bind_result_ = SQLITE_OK;
 };
@@ -62,6 +85,7 @@ class Database {
     std::string path;
     const char* vfs = nullptr;  // for tests: a faulty one
     int busy_timeout_ms = 5000;
+    std::chrono::seconds read_errors_max = std::chrono::minutes(10);
   };
   /// Creates the file if there is none.
   static Result<Database> open(const Options& options);
@@ -73,22 +97,34 @@ class Database {
   int changes() const { return sqlite3_changes(handle_.get()); }
   Error error(const char* what) const;
   bool in_transaction() const { return sqlite3_get_autocommit(handle_.get()) == 0; }
-  /// The last call failed because of what the file has, or what the disk did not give back of it.
-  bool cannot_read() const;
+  /// The reason why this file must be used no more, once there is one.
+  const std::optional<Error>& damage() const { return health_->damage(); }
+  /// True if the file has another name now than when it was opened.
+  bool has_moved() const;
+  /// Makes the other one a copy of this one as it is now. Others may write meanwhile.
+  Result<void> copy_to(Database& other);
+  /// Leaves the file and its WAL as they are when the connection is closed.
+  void keep_files_as_they_are();
 
  private:
   struct Close {
     void operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
   };
-  explicit Database(sqlite3* handle) : handle_(handle) {}
+  Database(sqlite3* handle, std::chrono::seconds read_errors_max)
+      : health_(std::make_unique<SpoolHealth>(read_errors_max)), handle_(handle) {}
+  std::unique_ptr<SpoolHealth> health_;
   std::unique_ptr<sqlite3, Close> handle_;
   std::map<std::string, Statement::Idle, std::less<>> statements_;  // that nobody uses just now
 };
 
+/// The number of the last migration.
+int newest_schema();
+/// Brings the schema up to `version`, in a transaction of its own. Fails with `unsupported` where
+/// the spool is of a newer version than this program.
+Result<void> migrate(Database& db, const std::string& path, int version);
+
 /// Opens a spool for writing that survives a power cut, and brings its schema up to date.
 Result<Database> open_spool(const Database::Options& options);
-/// The same error, with what to do about it.
-Error opening_error(const std::string& path, const Error& error);
 
 /// An item for each row of a query whose first column is its id: where `read` cannot make one, it
 /// is shown as corrupt.
@@ -115,7 +151,8 @@ Result<std::vector<Item>> list_items(Database& db, std::string_view sql, std::in
   }
 }
 
-/// Takes the write lock at once; rolls back unless committed.
+/// Takes the write lock at once; rolls back unless committed. Fails with `io` where the file was
+/// put aside since it was opened, because nobody would read what is written there.
 class Transaction {
  public:
   static Result<Transaction> begin(Database& db);

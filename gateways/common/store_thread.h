@@ -16,8 +16,9 @@
 
 namespace s5066::gateways {
 
-/// A Store has the types Request and Outcome, and `std::vector<Outcome> execute(const
-/// std::vector<Request>&)` with an outcome for each request in their order.
+/// A Store has the types Request and Outcome, `std::vector<Outcome> execute(const
+/// std::vector<Request>&)` with an outcome for each request in their order, and damage(), the
+/// reason why its file must be used no more.
 template <typename Store>
 class StoreThread {
  public:
@@ -25,10 +26,14 @@ class StoreThread {
   using Outcome = typename Store::Outcome;
   /// `post` is called on the store's thread, with an outcome for each request, in their order.
   using Post = std::function<void(std::vector<Outcome>)>;
+  /// Called on the store's thread, once, and nothing is posted or done after it: the process is to
+  /// end.
+  using OnDamage = std::function<void(const Error&)>;
 
-  StoreThread(Store store, std::size_t requests_max, Post post)
+  StoreThread(Store store, std::size_t requests_max, Post post, OnDamage on_damage)
       : store_(std::move(store)),
         post_(std::move(post)),
+        on_damage_(std::move(on_damage)),
         requests_(requests_max),
         thread_([this] { run(); }) {}
 
@@ -65,12 +70,15 @@ class StoreThread {
         while (auto next = requests_.pop()) batch.push_back(*std::move(next));
       }
       if (batch.empty()) return;  // stopping, and nothing left to do
-      post_(store_.execute(batch));
+      auto outcomes = store_.execute(batch);
+      if (const auto damage = store_.damage()) return on_damage_(*damage);
+      post_(std::move(outcomes));
     }
   }
 
   Store store_;
   Post post_;
+  OnDamage on_damage_;
   std::mutex mutex_;
   std::condition_variable wake_;
   BoundedQueue<Request> requests_;

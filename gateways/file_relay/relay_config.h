@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "gateways/common/backup_types.h"
 #include "gateways/file_relay/relay_types.h"
 #include "s5066d/base/log.h"
 #include "s5066d/base/result.h"
@@ -21,6 +22,7 @@ struct RelayConfig {
 
   // Directories must exist; the inbox is where received files appear.
   std::string spool_directory;
+  gateways::BackupSettings backup;
   std::string inbox_directory;
   std::string control_socket;       // empty: control.sock in the spool directory
   bool control_group_too = false;   // members of the process's group may connect

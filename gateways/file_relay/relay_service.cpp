@@ -8,7 +8,11 @@
 #include <utility>
 
 #include "config/proto/control.pb.h"
+#include "gateways/common/file_recovery.h"
+#include "gateways/common/inbox.h"
 #include "gateways/common/spool_lock.h"
+#include "gateways/common/spool_recovery.h"
+#include "gateways/common/table_list.h"
 #include "gateways/file_relay/relay_setup.h"
 #include "s5066d/control/json.h"
 #include "s5066d/posix/socket.h"
@@ -74,9 +78,50 @@ Result<void> RelayService::run() {
   host_.ready();
   host_.run();
   client_.reset();
-  store_.reset();  // finishes what it has accepted
+  store_.reset();   // finishes what it has accepted
+  backup_.reset();  // finishes a copy, which may take longer than a service manager waits
+  if (damage_) return *damage_;
   LogLine(log_, LogLevel::info, "relay_stopped");
   return {};
+}
+
+void RelayService::start_backups(const std::string& spool) {
+  if (config_.backup.directory.empty()) return;
+  backup_ = std::make_unique<gateways::BackupThread>(
+      gateways::SpoolBackup(spool, config_.backup), utc_now, [this](Result<std::string> made) {
+        asio::post(host_.io(), [this, made = std::move(made)] { gateways::log_backup(log_, made); });
+      });
+}
+
+// Changes that are not committed by now are lost as in a power cut.
+void RelayService::end_for_damage(const Error& damage) {
+  if (std::exchange(damage_, damage)) return;
+  LogLine(log_, LogLevel::error, "spool_damaged").kv("reason", std::string_view(damage.detail));
+  stop();
+}
+
+Result<void> RelayService::recover_spool() {
+  const gateways::SqliteStore::Config store = store_config(config_, 0);
+  gateways::SpoolRecovery recovery(
+      {.path = store.path,
+       .now = utc_now(),
+       .review = gateways::review_files,
+       .tell = [this](const gateways::SpoolReport& report) { return tell(report); },
+       .backups = config_.backup.directory,
+       .reserve_octets = store.reserve_octets});
+  const auto report = recovery.run();
+  return report ? Result<void>() : report.error();
+}
+
+// The operator of a relay looks into its inbox, so the report is a file there.
+Result<void> RelayService::tell(const gateways::SpoolReport& report) {
+  log_report(log_, report);
+  gateways::Inbox inbox(config_.inbox_directory);
+  const std::string text = to_text(report);
+  const auto temporary = inbox.write_temporary(Bytes(text.begin(), text.end()));
+  if (!temporary) return temporary.error();
+  const auto named = inbox.publish(*temporary, "spool-report.txt");
+  return named ? Result<void>() : named.error();
 }
 
 Result<void> RelayService::start() {
@@ -84,12 +129,14 @@ Result<void> RelayService::start() {
   auto lock = gateways::lock_spool(config_.spool_directory, "relay");
   if (!lock) return lock.error();
   spool_lock_ = std::move(lock).value();
+  if (auto recovered = recover_spool(); !recovered) return recovered;
   std::random_device random;
   auto store = gateways::SqliteStore::open(
       store_config(config_, static_cast<std::uint8_t>(random() & 0xFF)));
   if (!store) return store.error();
   if (auto usable = store->check_inbox(); !usable) return usable;
   if (auto recovered = store->recover(); !recovered) return recovered;
+  gateways::keep_table_list(log_, store_config(config_, 0).path);
   auto operator_store = gateways::SqliteStore::open(operator_store_config(config_, 0));
   if (!operator_store) return operator_store.error();
   operator_store_.emplace(std::move(operator_store).value());
@@ -100,6 +147,9 @@ Result<void> RelayService::start() {
         asio::post(host_.io(), [this, results = std::move(results)] {
           for (const gateways::StoreResult& result : results) on_store_result(result);
         });
+      },
+      [this](const Error& damage) {
+        asio::post(host_.io(), [this, damage] { end_for_damage(damage); });
       });
   add_verbs();
   if (auto opened = host_.open_control(control_socket(config_), [this] { return counters(); });
@@ -118,6 +168,7 @@ Result<void> RelayService::start() {
       .kv("spool", config_.spool_directory)
       .kv("inbox", config_.inbox_directory)
       .kv("acknowledgement", to_string(config_.acknowledgement));
+  start_backups(store_config(config_, 0).path);
   core_.on_start(now());
   client_->start();
   if (!config_.node_control_socket.empty()) {
@@ -174,6 +225,7 @@ void RelayService::arm_timer() {
   timer_.expires_at(started_ + *at);
   timer_.async_wait([this](boost::system::error_code error) {
     if (error) return;
+    if (const auto damage = operator_store_->damage()) return end_for_damage(*damage);
     set_clock();  // before the spool is listed
     core_.on_deadline(now());
     drain();
@@ -253,6 +305,9 @@ Result<std::string> RelayService::change(gateways::SpoolChange change, SpoolId i
   set_clock();
   const bool reserve = operator_store_->has_reserve();
   const auto item = operator_store_->change(change, id, utc_now());
+  if (const auto damage = operator_store_->damage()) {
+    asio::post(host_.io(), [this, error = *damage] { end_for_damage(error); });
+  }
   if (reserve && !operator_store_->has_reserve()) {
     LogLine(log_, LogLevel::error, "spool_disk_full").kv("by", to_string(change));
   }

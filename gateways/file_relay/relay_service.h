@@ -15,6 +15,8 @@
 #include "gateways/common/node_time_asker.h"
 #include "gateways/common/service_host.h"
 #include "gateways/common/sis_requests.h"
+#include "gateways/common/spool_backup.h"
+#include "gateways/common/spool_recovery.h"
 #include "gateways/common/sqlite_store.h"
 #include "gateways/common/store_thread.h"
 #include "gateways/file_relay/relay_config.h"
@@ -35,7 +37,8 @@ class RelayService {
   RelayService(const RelayConfig& config, LogSink& log);
   ~RelayService();
 
-  /// Serves until SIGINT, SIGTERM or SIGHUP. An error when it cannot start.
+  /// Serves until SIGINT, SIGTERM or SIGHUP. An error when it cannot start, and `bad_checksum` when
+  /// the spool was found damaged.
   Result<void> run();
   /// For tests: the first part of run(); the rest is to run io().
   Result<void> start();
@@ -45,6 +48,10 @@ class RelayService {
 
  private:
   void stop();
+  Result<void> recover_spool();
+  Result<void> tell(const gateways::SpoolReport& report);
+  void start_backups(const std::string& spool);
+  void end_for_damage(const Error& damage);
 
   Duration machine_time() const;
   Instant now() const { return time_.now(machine_time()); }
@@ -72,6 +79,7 @@ class RelayService {
   std::optional<gateways::SqliteStore> operator_store_;  // of this thread, for operators' requests
   std::unique_ptr<gateways::NodeTimeAsker> asker_;       // if the node's control socket is known
   posix::Fd spool_lock_;
+  std::optional<Error> damage_;  // of the spool, because of which it ends
   RelayCore core_;
   StepLimit steps_;
   bool draining_ = false;
@@ -80,6 +88,7 @@ class RelayService {
   gateways::SisRequests requests_;
   std::unique_ptr<sis::Client> client_;
   std::unique_ptr<gateways::StoreThread<gateways::SqliteStore>> store_;
+  std::unique_ptr<gateways::BackupThread> backup_;
 };
 
 }  // namespace s5066::file_relay

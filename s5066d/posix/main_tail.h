@@ -11,8 +11,9 @@
 namespace s5066::posix {
 
 inline constexpr int kExitOk = 0;
-inline constexpr int kExitEnvironment = 1;  // a port, a device, a file, a disk
-inline constexpr int kExitUsage = 2;        // arguments or configuration
+inline constexpr int kExitEnvironment = 1;   // a port, a device, a file, a disk
+inline constexpr int kExitUsage = 2;         // arguments or configuration
+inline constexpr int kExitSpoolDamaged = 3;  // the next start recovers the spool
 
 /// The body of a main(). `UsageError` is the exception of the argument parser. A peer that closes
 /// its connection is an error of a write, not a signal. Descriptors 0 to 2 are taken before `run`

@@ -104,7 +104,9 @@ const std::vector<Layer> kLayers = {
     {"gateway compression", "gateways/acp142/mail/cdt\\.(h|cpp)", {"base"}, {"zlib"}, true},
     {"gateway hash", "gateways/common/sha256\\.(h|cpp)", {"base"}, {"openssl"}, true},
     {"gateway sqlite",
-     "gateways/(common/sqlite_store|acp142/(store/)?sqlite_mail_store).*",
+     "gateways/(common/"
+     "(sqlite_store|spool_recovery|file_recovery|spool_backup|table_copy|table_list|"
+     "remove_each)|acp142/store/).*",
      {"gateway shell", "gateway core", "gateway hash", "p_mul", "gateway ports", "sis core",
       "posix", "base"},
      shell_and({"sqlite", "openssl"})},

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gateways/acp142/mail/p_mul_names.h"
+#include "gateways/common/backup_types.h"
 #include "gateways/p_mul/p_mul_pdu.h"
 #include "s5066d/base/ids.h"
 #include "s5066d/base/log.h"
@@ -146,10 +147,12 @@ struct MailConfig {
   bool start_in_emcon = false;  // whatever the operator said last
 
   std::string spool_directory;     // must exist
+  gateways::BackupSettings backup;
   std::string control_socket;      // empty: control.sock in the spool directory
   bool control_group_too = false;  // members of the process's group may connect
   NodeId node;
   std::string hostname = "localhost";
+  std::string operator_mailbox;  // of whoever runs the gateway; empty: postmaster at the hostname
   Smtp smtp;
   MailServer mail_server;
   std::vector<Station> stations;

@@ -33,13 +33,7 @@ constexpr CounterTable<MailCounter> kMailCounters({
     {MailCounter::store_errors, "mail_store_errors", "errors",
      "requests that the spool could not carry out"},
     {MailCounter::parked, "mail_parked", "messages",
-     "messages of the spool put aside because they cannot be read"},
-    {MailCounter::passed_over, "mail_passed_over", "messages",
-     "messages of the spool passed over because they cannot be read"},
-    {MailCounter::indexes_mended, "mail_indexes_mended", "indexes",
-     "indexes of the spool that were made again"},
-    {MailCounter::tables_left_out, "mail_tables_left_out", "tables",
-     "tables of the spool left out because they are damaged"},
+     "messages put aside because the spool has other octets than were accepted"},
 });
 
 using Kind = MailNews::Kind;
@@ -162,17 +156,9 @@ void MailCore::on_store_result(Instant now, const MailResult& result) {
 }
 
 void MailCore::note_troubles(const MailResult& result) {
-  for (const MailTrouble& trouble : result.troubles) {
-    counters_.add(trouble.parked ? MailCounter::parked : MailCounter::passed_over);
-    news(trouble.parked ? Kind::parked : Kind::passed_over, trouble.id, {}, {}, trouble.reason);
-  }
-  for (const std::string& index : result.mended) {
-    counters_.add(MailCounter::indexes_mended);
-    news(Kind::index_mended, {}, {}, {}, index);
-  }
-  for (const std::string& table : result.left_out) {
-    counters_.add(MailCounter::tables_left_out);
-    news(Kind::table_left_out, {}, {}, {}, table);
+  for (const MailTrouble& parked : result.parked) {
+    counters_.add(MailCounter::parked);
+    news(Kind::parked, parked.id, {}, {}, parked.reason);
   }
   if (result.reserve_used) {
     news(Kind::disk_full, {}, {}, {},

@@ -53,9 +53,6 @@ enum class MailCounter : std::uint8_t {
   reports,
   store_errors,
   parked,
-  passed_over,
-  indexes_mended,
-  tables_left_out,
   count
 };
 const CounterTable<MailCounter>& counter_table(MailCounter);

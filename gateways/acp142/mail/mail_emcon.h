@@ -12,7 +12,7 @@
 
 #include "gateways/acp142/mail/mail_config.h"
 #include "gateways/acp142/mail/mail_core.h"
-#include "gateways/acp142/sqlite_mail_store.h"
+#include "gateways/acp142/store/sqlite_mail_store.h"
 #include "gateways/p_mul/carrier_udop_core.h"
 #include "gateways/p_mul/own_silence.h"
 #include "gateways/p_mul/p_mul_core.h"

@@ -33,13 +33,10 @@ struct MailNews {
     station_dead,
     station_heard,  // a station that was dead, or the operator says that it answers
     store_failed,
-    parked,       // what the spool cannot read, or not as it was accepted
-    passed_over,  // what it cannot read now
-    index_mended,
-    table_left_out,  // of the spool, which is damaged: what it held is not known
-    disk_full,       // what is under way has got the room that was kept for it
-    clock_set,       // the time of day was set while we ran
-    clock_apart,     // a trace field shows that the clock of a station is not as ours
+    parked,       // a message is not in the spool as it was accepted
+    disk_full,    // the reserve was given to what is under way
+    clock_set,    // the time of day was set while we ran
+    clock_apart,  // a trace field shows that the clock of a station is not as ours
     count
   };
   Kind kind = Kind::count;

@@ -13,7 +13,7 @@
 #include "gateways/acp142/mail/mail_config.h"
 #include "gateways/acp142/mail/mail_core.h"
 #include "gateways/acp142/mail/mail_emcon.h"
-#include "gateways/acp142/sqlite_mail_store.h"
+#include "gateways/acp142/store/sqlite_mail_store.h"
 #include "gateways/p_mul/p_mul_core.h"
 #include "s5066d/base/log.h"
 #include "s5066d/base/result.h"

@@ -9,7 +9,10 @@
 #include "gateways/acp142/mail/mail_setup.h"
 #include "gateways/acp142/mail/next_hops.h"
 #include "gateways/acp142/mail/repeat_marks.h"
+#include "gateways/acp142/store/mail_recovery.h"
 #include "gateways/common/spool_lock.h"
+#include "gateways/common/spool_recovery.h"
+#include "gateways/common/table_list.h"
 #include "s5066d/base/duration_text.h"
 #include "s5066d/posix/socket.h"
 
@@ -77,9 +80,6 @@ LogLevel level_of(MailNews::Kind kind) {
     case MailNews::Kind::deferred:
     case MailNews::Kind::unreadable:
     case MailNews::Kind::station_dead:
-    case MailNews::Kind::passed_over:
-    case MailNews::Kind::index_mended:
-    case MailNews::Kind::table_left_out:
     case MailNews::Kind::clock_set:
     case MailNews::Kind::clock_apart:
       return LogLevel::warning;
@@ -145,32 +145,72 @@ Result<void> MailService::run() {
   listener_.reset();
   client_.reset();
   udp_.reset();
-  store_.reset();  // finishes what it has accepted
+  store_.reset();   // finishes what it has accepted
+  backup_.reset();  // finishes a copy, which may take longer than a service manager waits
+  if (damage_) return *damage_;
   LogLine(log_, LogLevel::info, "mail_gateway_stopped");
   return {};
+}
+
+void MailService::start_backups(const std::string& spool) {
+  if (config_.backup.directory.empty()) return;
+  backup_ = std::make_unique<gateways::BackupThread>(
+      gateways::SpoolBackup(spool, config_.backup), utc_now, [this](Result<std::string> made) {
+        asio::post(io_, [this, made = std::move(made)] { gateways::log_backup(log_, made); });
+      });
+}
+
+// Changes that are not committed by now are lost as in a power cut.
+void MailService::end_for_damage(const Error& damage) {
+  if (std::exchange(damage_, damage)) return;
+  LogLine(log_, LogLevel::error, "spool_damaged").kv("reason", std::string_view(damage.detail));
+  stop();
+}
+
+Result<void> MailService::recover_spool() {
+  const SqliteMailStore::Config store = store_config(config_);
+  MailRecovery::Config config{
+      .hostname = config_.hostname, .operator_mailbox = config_.operator_mailbox, .now = utc_now()};
+  if (config.operator_mailbox.empty()) config.operator_mailbox = "postmaster@" + config_.hostname;
+  gateways::SpoolRecovery recovery(
+      {.path = store.path,
+       .now = config.now,
+       .review =
+           [&config](gateways::Database& fresh, gateways::SpoolReport& report) {
+             return MailRecovery(config, fresh, report).run();
+           },
+       .tell = [this](const gateways::SpoolReport& report) -> Result<void> {
+         log_report(log_, report);
+         return {};
+       },
+       .backups = config_.backup.directory,
+       .reserve_octets = store.reserve_octets});
+  const auto report = recovery.run();
+  return report ? Result<void>() : report.error();
 }
 
 Result<void> MailService::start() {
   auto lock = gateways::lock_spool(config_.spool_directory, "gateway");
   if (!lock) return lock.error();
   spool_lock_ = std::move(lock).value();
+  if (auto recovered = recover_spool(); !recovered) return recovered;
   auto store = SqliteMailStore::open(store_config(config_));
   if (!store) return store.error();
-  if (!store->missing_index().empty()) {
-    LogLine(log_, LogLevel::error, "spool_index_missing").kv("reason", store->missing_index());
-  }
+  gateways::keep_table_list(log_, store_config(config_).path);
   auto for_operators = SqliteMailStore::open(store_config(config_));
   if (!for_operators) return for_operators.error();
   operator_store_.emplace(std::move(for_operators).value());
   if (auto loaded = emcon_.load(*operator_store_); !loaded) return loaded.error();
   store_ = std::make_unique<gateways::StoreThread<SqliteMailStore>>(
-      std::move(store).value(), kStoreRequestsMax, [this](std::vector<MailResult> results) {
+      std::move(store).value(), kStoreRequestsMax,
+      [this](std::vector<MailResult> results) {
         asio::post(io_, [this, results = std::move(results)] {
           for (const MailResult& result : results) mail_.on_store_result(now(), result);
           offer_store_requests();
           drain();
         });
-      });
+      },
+      [this](const Error& damage) { asio::post(io_, [this, damage] { end_for_damage(damage); }); });
   listener_ = std::make_unique<SmtpListener>(
       io_, config_, table_, [this] { return now(); },
       [this](SessionId session, SmtpServerCore::Commit commit) {
@@ -202,6 +242,7 @@ Result<void> MailService::start() {
   line.kv("smtp", config_.smtp.address).kv("smtp_port", unsigned{listener_->port()});
   if (!udp_) line.kv("sis", config_.sis_host).kv("port", unsigned{config_.sis_port});
   line.kv("bearer", std::string_view(udp_ ? "udp" : "sis")).kv("spool", config_.spool_directory);
+  start_backups(store_config(config_).path);
   p_mul_.on_start(now());
   mail_.on_start(now());
   drain();
@@ -289,6 +330,7 @@ void MailService::arm_clock() {
     if (error) return;
     set_clock();
     drain();
+    if (const auto damage = operator_store_->damage()) return end_for_damage(*damage);
     arm_clock();
   });
 }

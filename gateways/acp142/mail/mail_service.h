@@ -16,9 +16,10 @@
 #include "gateways/acp142/mail/mail_emcon.h"
 #include "gateways/acp142/mail/mail_operator.h"
 #include "gateways/acp142/smtp/smtp_shell.h"
-#include "gateways/acp142/sqlite_mail_store.h"
+#include "gateways/acp142/store/sqlite_mail_store.h"
 #include "gateways/common/service_host.h"
 #include "gateways/common/sis_requests.h"
+#include "gateways/common/spool_backup.h"
 #include "gateways/common/store_thread.h"
 #include "gateways/p_mul/carrier_udop_core.h"
 #include "gateways/p_mul/carrier_udp.h"
@@ -42,7 +43,7 @@ class MailService {
   ~MailService();
 
   /// Serves until SIGINT, SIGTERM or SIGHUP, with a watch over its loop. An error when it cannot
-  /// start.
+  /// start, and `bad_checksum` when the spool was found damaged.
   Result<void> run();
 
   // The steps of run(), for callers that have a loop of their own.
@@ -58,6 +59,9 @@ class MailService {
   void arm_clock();
   void arm_timer();
   void on_sis(const sis::Event& event);
+  Result<void> recover_spool();
+  void start_backups(const std::string& spool);
+  void end_for_damage(const Error& damage);
   void make_client();
   Result<void> open_carrier();
   bool bearer_ready() const;
@@ -92,6 +96,7 @@ class MailService {
   boost::asio::steady_timer clock_timer_{io_};
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   posix::Fd spool_lock_;
+  std::optional<Error> damage_;  // of the spool, because of which it ends
   MailCore mail_;
   p_mul::PMulCore p_mul_;
   p_mul::CarrierUdopCore carrier_;
@@ -109,6 +114,7 @@ class MailService {
   CounterSet<sis::ClientCounter> earlier_clients_;
   std::unique_ptr<p_mul::CarrierUdp> udp_;
   std::unique_ptr<gateways::StoreThread<SqliteMailStore>> store_;
+  std::unique_ptr<gateways::BackupThread> backup_;
 };
 
 }  // namespace s5066::acp142

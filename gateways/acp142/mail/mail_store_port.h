@@ -158,7 +158,7 @@ struct TakeDue {
   std::optional<DeliveryRoom> room{};  // none: for all
 };
 /// Before a message is handed to P_MUL. Running numbers of another submission are forgotten.
-/// Answer: Done; `refused` where the message had to be parked.
+/// Answer: Done.
 struct SaveSubmission {
   MailId id;
   std::uint32_t message_id = 0;
@@ -216,9 +216,7 @@ struct NoteClock {
   UtcSeconds now;
   std::chrono::seconds step{};
 };
-/// Forgets what has been finished, or known, for long enough: each part apart, so that damage to
-/// one does not keep the others. A message that cannot be deleted is passed over. Answer: Done, or
-/// PurgedInPart.
+/// Forgets what has been finished, or known, for long enough. Answer: Done, or PurgedInPart.
 struct PurgeMail {
   enum class Part : std::uint8_t {
     mails,
@@ -265,21 +263,18 @@ struct Done {};
 struct PurgedInPart {};
 using MailAnswer = std::variant<MailKept, TakenMail, Resumed, Done, PurgedInPart>;
 
-/// A message that could not be read. Parked it stays as it is until an operator requeues or deletes
-/// it; otherwise it is tried again after a while.
+/// A message that was not what was accepted, so that it was parked. It stays as it is until an
+/// operator requeues or deletes it.
 struct MailTrouble {
   MailId id;
   std::string reason;
-  bool parked = false;
 };
 
 struct MailResult {
   StoreTicket ticket;
   Result<MailAnswer> answer;
-  std::vector<MailTrouble> troubles{};  // met meanwhile, whatever was asked
-  std::vector<std::string> mended{};    // indexes
-  std::vector<std::string> left_out{};  // damaged tables, from now on
-  bool reserve_used = false;            // the disk is full, and nothing new is taken
+  std::vector<MailTrouble> parked{};
+  bool reserve_used = false;  // the disk is full, and nothing new is taken
 };
 
 }  // namespace s5066::acp142

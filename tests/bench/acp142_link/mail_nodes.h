@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "gateways/acp142/mail/mail_core.h"
-#include "gateways/acp142/sqlite_mail_store.h"
+#include "gateways/acp142/store/sqlite_mail_store.h"
 #include "tests/sim/p_mul_nodes.h"
 #include "tests/unit/gateways/temporary_folder.h"
 

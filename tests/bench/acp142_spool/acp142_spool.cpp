@@ -12,7 +12,7 @@
 #include <memory>
 #include <string>
 
-#include "gateways/acp142/sqlite_mail_store.h"
+#include "gateways/acp142/store/sqlite_mail_store.h"
 #include "s5066d/base/rng.h"
 #include "tests/bench/common/arguments.h"
 #include "tests/bench/common/machine.h"

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "gateways/acp142/mail/mail_core.h"
-#include "gateways/acp142/sqlite_mail_store.h"
+#include "gateways/acp142/store/sqlite_mail_store.h"
 #include "gateways/p_mul/p_mul_core.h"
 #include "s5066d/base/rng.h"
 #include "tests/support/virtual_time.h"

@@ -5,13 +5,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "gateways/acp142/sqlite_mail_store.h"
+#include "gateways/acp142/store/mail_recovery.h"
+#include "gateways/acp142/store/sqlite_mail_store.h"
+#include "gateways/common/spool_backup.h"
+#include "gateways/common/spool_recovery.h"
+#include "gateways/common/table_list.h"
 #include "tests/unit/acp142/now.h"
 #include "tests/unit/gateways/temporary_folder.h"
 
@@ -21,7 +26,7 @@ inline constexpr UtcSeconds kMuchLater{kNow.value + 100 * 86400};
 inline constexpr std::uint64_t kPage = 4096;
 inline constexpr int kMails = 12;
 
-/// Holds a dozen messages that are so large in each table that a page has a few of them.
+/// A dozen messages, so large in each table that a page has a few of them.
 class DamagedSpool : public testing::Test {
  protected:
   DamagedSpool() {
@@ -34,6 +39,8 @@ class DamagedSpool : public testing::Test {
     auto opened = SqliteMailStore::open(config);
     ASSERT_TRUE(opened) << to_string(opened.error());
     store.emplace(std::move(opened).value());
+    if (config.vfs != nullptr) return;
+    EXPECT_TRUE(gateways::TableList(config.path).keep());
   }
   static NewMail mail(int i) {
     const std::string name = std::string(1, static_cast<char>('a' + i));
@@ -60,15 +67,7 @@ class DamagedSpool : public testing::Test {
   std::vector<MailResult> execute(std::vector<MailOperation> operations) {
     std::vector<MailRequest> requests;
     for (auto& one : operations) requests.push_back({{requests.size()}, std::move(one)});
-    auto results = store->execute(requests);
-    for (const MailResult& result : results) {
-      mended.insert(mended.end(), result.mended.begin(), result.mended.end());
-      left_out.insert(left_out.end(), result.left_out.begin(), result.left_out.end());
-      for (const MailTrouble& trouble : result.troubles) {
-        (trouble.parked ? parked : passed_over).push_back(trouble.id);
-      }
-    }
-    return results;
+    return store->execute(requests);
   }
   Result<MailAnswer> ask(MailOperation operation) {
     return execute({std::move(operation)})[0].answer;
@@ -81,14 +80,17 @@ class DamagedSpool : public testing::Test {
     for (const MailItem& item : std::get<TakenMail>(*answer).items) taken.push_back(item.id);
     return taken;
   }
-  /// Closes the store and returns the begin of the first page that holds `text`.
+  /// Closes the store and returns where the first page with this text begins.
   std::uint64_t page_of(const std::string& text) {
     store.reset();
-    std::ifstream file(config.path, std::ios::binary);
-    const std::string all{std::istreambuf_iterator<char>(file), {}};
+    const std::string all = octets();
     const auto at = all.find(text);
     EXPECT_NE(at, std::string::npos);
     return at / kPage * kPage;
+  }
+  std::string octets() const {
+    std::ifstream file(config.path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
   }
   void damage(const std::string& text) { damage(page_of(text)); }
   void damage(std::uint64_t at) {
@@ -96,10 +98,68 @@ class DamagedSpool : public testing::Test {
     std::fstream file(config.path, std::ios::in | std::ios::out | std::ios::binary);
     file.seekp(static_cast<std::streamoff>(at));
     file.put('\xff');
-    file.close();
-    reopen();
   }
-  /// Returns the begin of this table or index.
+  /// Overwrites the first page with zeros.
+  void wipe_first_page() {
+    store.reset();
+    std::fstream(config.path, std::ios::in | std::ios::out | std::ios::binary)
+        << std::string(kPage, '\0');
+  }
+  void back_up() {
+    backups = folder.make("backups");
+    EXPECT_TRUE(gateways::SpoolBackup(config.path, {.directory = backups}).run(now));
+  }
+  static void write(const std::string& path, const Bytes& content) {
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(content.data()),
+               static_cast<std::streamsize>(content.size()));
+  }
+  /// The spool as a power cut leaves it, with one more message that is only in the WAL, and a
+  /// damaged page.
+  void cut_power_after_another() {
+    reopen();
+    ids.push_back(keep(kMails));
+    const Bytes main = test::read_file(config.path);
+    wal = test::read_file(config.path + "-wal");
+    store.reset();
+    write(config.path, main);
+    damage("label-d");
+    write(config.path + "-wal", wal);
+  }
+  Result<std::optional<gateways::SpoolReport>> recover() {
+    store.reset();
+    const MailRecovery::Config review{
+        .hostname = "gw.example", .operator_mailbox = "op@ship.example", .now = kNow};
+    return gateways::SpoolRecovery(
+               {.path = config.path,
+                .now = now,
+                .review =
+                    [&](gateways::Database& fresh, gateways::SpoolReport& found) {
+                      return MailRecovery(review, fresh, found).run();
+                    },
+                .backups = backups,
+                .vfs = config.vfs,
+                .hook = hook})
+        .run();
+  }
+  /// As a gateway starts.
+  void restart() {
+    auto found = recover();
+    ASSERT_TRUE(found) << to_string(found.error());
+    report = *std::move(found);
+    reopen();
+    ASSERT_TRUE(ask(Resume{kNow}));
+  }
+  /// Some line of the report has this.
+  static bool says(const std::vector<std::string>& lines, const std::string& text) {
+    return std::any_of(lines.begin(), lines.end(),
+                       [&](const std::string& line) { return line.find(text) != line.npos; });
+  }
+  bool lost(MailId id) const {
+    return report && says(report->lost, "message " + std::to_string(id.value) + " ");
+  }
+  SpoolState state(MailId id) { return (*store->find(id))->state; }
+  /// Returns where this table or index begins.
   std::uint64_t root_of(const std::string& name) {
     return (number("SELECT rootpage FROM sqlite_schema WHERE name = '" + name + "'") - 1) * kPage;
   }
@@ -114,28 +174,7 @@ class DamagedSpool : public testing::Test {
     for (std::uint32_t i = 0; i < 5; ++i) outcome.changes.push_back({i, state, ""});
     return ask(outcome);
   }
-  /// Returns how many more messages are taken before the spool is full.
-  int room() {
-    for (int kept = 0;; ++kept) {
-      const auto answer =
-          ask(AcceptMail{{mail(0)}, {kNow.value + 30 * 86400 * (kept + 1)}, {}, {}});
-      if (answer) continue;
-      EXPECT_EQ(answer.error().code, ErrorCode::queue_full);
-      return kept;
-    }
-  }
-  std::vector<MailId> corrupt() {
-    std::vector<MailId> found;
-    const auto listed = store->list(100);
-    EXPECT_TRUE(listed);
-    EXPECT_EQ(listed->size(), ids.size());
-    for (const MailItem& item : *listed) {
-      if (item.state == SpoolState::corrupt) found.push_back(item.id);
-    }
-    std::sort(found.begin(), found.end());
-    return found;
-  }
-  /// Returns all accepted messages except these.
+  /// All that were accepted but for these.
   std::vector<MailId> but_for(const std::vector<MailId>& some) const {
     std::vector<MailId> rest;
     for (const MailId id : ids) {
@@ -148,10 +187,11 @@ class DamagedSpool : public testing::Test {
   SqliteMailStore::Config config;
   std::optional<SqliteMailStore> store;
   std::vector<MailId> ids;
-  std::vector<MailId> parked;
-  std::vector<MailId> passed_over;
-  std::vector<std::string> mended;
-  std::vector<std::string> left_out;
+  Bytes wal;
+  UtcSeconds now = kNow;
+  std::string backups;  // empty: no copies were made
+  std::optional<gateways::SpoolReport> report;
+  decltype(gateways::SpoolRecovery::Config::hook) hook;
 };
 
 }  // namespace s5066::acp142

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "gateways/acp142/sqlite_mail_store.h"
+#include "gateways/acp142/store/sqlite_mail_store.h"
 #include "tests/unit/acp142/now.h"
 #include "tests/unit/gateways/temporary_folder.h"
 

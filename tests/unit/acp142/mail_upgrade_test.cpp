@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "gateways/acp142/sqlite_mail_store.h"
+#include "gateways/acp142/store/sqlite_mail_store.h"
 #include "tests/unit/gateways/temporary_folder.h"
 
 namespace s5066::acp142 {

@@ -36,6 +36,21 @@ mail_server { tls { ca_file: "b" server_name: "mx" required: true } }
   EXPECT_EQ(all_lines(bypassed.problems), "f:1:91: ca_file: needs `required`\n");
 }
 
+TEST(ConfigLoad, a_spool_is_copied_where_it_is_configured) {
+  EXPECT_EQ(parse_mail("f", kMail).value->backup.directory, "");
+  const auto loaded = parse_mail(
+      "f", std::string(kMail) + "\nbackup { directory: \"/backup\" interval_s: 3600 copies: 3 }");
+  ASSERT_TRUE(loaded.value) << all_lines(loaded.problems);
+  EXPECT_EQ(loaded.value->backup.directory, "/backup");
+  EXPECT_EQ(loaded.value->backup.interval_s, 3600u);
+  EXPECT_EQ(loaded.value->backup.copies, 3u);
+  for (const char* bad : {"interval_s: 59", "copies: 0", "copies: 1001"}) {
+    const std::string text = std::string("\nbackup { directory: \"/backup\" ") + bad + " }";
+    EXPECT_FALSE(parse_mail("f", kMail + text).problems.empty()) << bad;
+  }
+  EXPECT_FALSE(parse_mail("f", std::string(kMail) + "\nbackup { copies: 3 }").problems.empty());
+}
+
 TEST(ConfigLoad, a_mail_gateway_goes_by_udp_instead_where_it_is_configured) {
   const auto loaded = parse_mail("f", kMail + R"(
 udp { interface: "10.1.1.1" listen: "10.1.1.2" hops: 3 rate_bps: 5000 }
@@ -250,6 +265,9 @@ TEST(ConfigLoad, what_a_mail_gateway_could_not_work_with_is_refused) {
   EXPECT_EQ(problems("hostname: \"gate way.example\""),
             "f:2:1: hostname: is not a host name; use letters, digits, '-' and '.'\n");
   EXPECT_EQ(problems("hostname: \"gateway.example\""), "");
+  EXPECT_EQ(problems("operator_mailbox: \"op at ship\""),
+            "f:2:1: operator_mailbox: is no address\n");
+  EXPECT_EQ(problems("operator_mailbox: \"op@ship.example\""), "");
   EXPECT_EQ(problems("smtp { port: 25 }"),
             "f:1:1: port: is the port where `smtp` of this gateway listens\n");
   EXPECT_EQ(problems("smtp { address: \"0.0.0.0\" allow: \"10.0.0.0/8\" }\n"

@@ -4,7 +4,9 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string_view>
+#include <utility>
 
 namespace s5066::test {
 
@@ -117,6 +119,10 @@ struct PowerFileMethods {
     opened->owner = owner;
     opened->path = path;
     opened->real = reinterpret_cast<sqlite3_file*>(opened + 1);
+    if (path != nullptr && !owner->seen_.contains(path) && std::filesystem::exists(path)) {
+      std::ifstream before(path, std::ios::binary);
+      owner->synced_[path] = {std::istreambuf_iterator<char>(before), {}};
+    }
     const int result = below()->xOpen(below(), path, opened->real, flags, out);
     if (result == SQLITE_OK) {
       static const sqlite3_io_methods kMethods = {2,
@@ -172,6 +178,18 @@ bool PowerVfs::is_full() const {
   std::error_code gone;
   return full_ ||
          (!full_beside_.empty() && std::filesystem::file_size(full_beside_, gone) > 0 && !gone);
+}
+
+void PowerVfs::rename(const std::string& from, const std::string& to) {
+  const auto move = [&](auto& known) {
+    known.erase(to);
+    auto one = known.extract(from);
+    if (one.empty()) return;
+    one.key() = to;
+    known.insert(std::move(one));
+  };
+  move(seen_);
+  move(synced_);
 }
 
 bool PowerVfs::spend() {

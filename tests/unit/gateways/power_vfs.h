@@ -32,6 +32,8 @@ class PowerVfs {
   bool dead() const { return dead_; }
   /// Counts a change made elsewhere. Returns true if the power fails instead of it.
   bool spend();
+  /// Notes that the file `from` was renamed by somebody else, and that this is on the disk.
+  void rename(const std::string& from, const std::string& to);
   /// Makes every write find the disk full until this is taken back.
   void set_full(bool full) { full_ = full; }
   /// Makes every write find the disk full as long as this file has octets.

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The settings for copies of a spool that are made while the gateway serves.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace s5066::gateways {
+
+struct BackupSettings {
+  std::string directory;  // must exist; empty: no copies are made
+  std::uint32_t interval_s = 86400;
+  std::uint32_t copies = 7;  // that are kept
+};
+
+}  // namespace s5066::gateways
