@@ -175,7 +175,9 @@ TEST_F(LiveOperator, every_request_is_answered_by_its_message_or_by_an_error) {
     const bool may_fail = verb.name == "disconnect" || verb.name == "break" || verb.name == "mode";
     EXPECT_TRUE(read || (may_fail && read.error().code != ErrorCode::bad_field))
         << request << ": " << json;
-    if (read) EXPECT_NE(control::text_of(*answer), "") << request;
+    if (read) {
+      EXPECT_NE(control::text_of(*answer), "") << request;
+    }
   }
   const auto events = control::read_answer<proto::Events>(
       pair.ask("alpha", "events event=operator_asked with=emcon"));
