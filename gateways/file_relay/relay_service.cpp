@@ -89,7 +89,8 @@ void RelayService::start_backups(const std::string& spool) {
   if (config_.backup.directory.empty()) return;
   backup_ = std::make_unique<gateways::BackupThread>(
       gateways::SpoolBackup(spool, config_.backup), utc_now, [this](Result<std::string> made) {
-        asio::post(host_.io(), [this, made = std::move(made)] { gateways::log_backup(log_, made); });
+        asio::post(host_.io(),
+                   [this, made = std::move(made)] { gateways::log_backup(log_, made); });
       });
 }
 

@@ -146,7 +146,7 @@ struct MailConfig {
 
   bool start_in_emcon = false;  // whatever the operator said last
 
-  std::string spool_directory;     // must exist
+  std::string spool_directory;  // must exist
   gateways::BackupSettings backup;
   std::string control_socket;      // empty: control.sock in the spool directory
   bool control_group_too = false;  // members of the process's group may connect
