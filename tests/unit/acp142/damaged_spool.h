@@ -72,8 +72,8 @@ class DamagedSpool : public testing::Test {
   Result<MailAnswer> ask(MailOperation operation) {
     return execute({std::move(operation)})[0].answer;
   }
-  std::vector<MailId> take(UtcSeconds now = kNow) {
-    const auto answer = ask(TakeDue{Transport::air, now, 100});
+  std::vector<MailId> take(UtcSeconds at = kNow) {
+    const auto answer = ask(TakeDue{Transport::air, at, 100});
     EXPECT_TRUE(answer);
     std::vector<MailId> taken;
     if (!answer) return taken;
@@ -169,8 +169,8 @@ class DamagedSpool : public testing::Test {
     EXPECT_TRUE(row && row->step());
     return static_cast<std::uint64_t>(row->integer(0));
   }
-  Result<MailAnswer> finish(MailId id, SpoolState state, UtcSeconds now = kNow) {
-    SaveOutcome outcome{.id = id, .changes = {}, .now = now};
+  Result<MailAnswer> finish(MailId id, SpoolState state, UtcSeconds at = kNow) {
+    SaveOutcome outcome{.id = id, .changes = {}, .now = at};
     for (std::uint32_t i = 0; i < 5; ++i) outcome.changes.push_back({i, state, ""});
     return ask(outcome);
   }
