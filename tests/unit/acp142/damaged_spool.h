@@ -107,7 +107,7 @@ class DamagedSpool : public testing::Test {
   }
   void back_up() {
     backups = folder.make("backups");
-    EXPECT_TRUE(gateways::SpoolBackup(config.path, {.directory = backups}).run(now));
+    EXPECT_TRUE(gateways::SpoolBackup(config.path, {.directory = backups}).run(clock));
   }
   static void write(const std::string& path, const Bytes& content) {
     std::ofstream(path, std::ios::binary)
@@ -132,7 +132,7 @@ class DamagedSpool : public testing::Test {
         .hostname = "gw.example", .operator_mailbox = "op@ship.example", .now = kNow};
     return gateways::SpoolRecovery(
                {.path = config.path,
-                .now = now,
+                .now = clock,
                 .review =
                     [&](gateways::Database& fresh, gateways::SpoolReport& found) {
                       return MailRecovery(review, fresh, found).run();
@@ -188,8 +188,8 @@ class DamagedSpool : public testing::Test {
   std::optional<SqliteMailStore> store;
   std::vector<MailId> ids;
   Bytes wal;
-  UtcSeconds now = kNow;
-  std::string backups;  // empty: no copies were made
+  UtcSeconds clock = kNow;  // at the start of the gateway
+  std::string backups;      // empty: no copies were made
   std::optional<gateways::SpoolReport> report;
   decltype(gateways::SpoolRecovery::Config::hook) hook;
 };

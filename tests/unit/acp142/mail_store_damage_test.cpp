@@ -401,9 +401,9 @@ TEST_F(DamagedSpool, a_disk_that_does_not_read_is_waited_for_and_then_costs_what
   config.vfs = vfs.name();
   vfs.set_bad(page, kPage);
   EXPECT_EQ(recover().error().code, ErrorCode::io);
-  now.value += 599;
+  clock.value += 599;
   EXPECT_EQ(recover().error().code, ErrorCode::io);
-  now.value += 1;
+  clock.value += 1;
   fs::remove(config.path + ".tables");  // its reading does not go by way of this disk
   vfs.set_bad(kPage, UINT64_MAX / 2);
   EXPECT_EQ(recover().error().code, ErrorCode::io);  // it gives nothing back at all
