@@ -14,12 +14,13 @@ foreach(name IN ITEMS base sis sis_client)
   target_compile_features(s5066_${name} INTERFACE cxx_std_20)
 endforeach()
 
+add_dependencies(installed s5066_sis_client s5066_sis_c)
 install(TARGETS s5066_base s5066_sis EXPORT s5066-core COMPONENT development
-        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} OPTIONAL)
 install(TARGETS s5066_sis_client EXPORT s5066-client COMPONENT development
-        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} OPTIONAL)
 install(TARGETS s5066_sis_c EXPORT s5066-c
-        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development OPTIONAL)
 foreach(set IN ITEMS core client c)
   install(EXPORT s5066-${set} NAMESPACE s5066:: DESTINATION ${package} COMPONENT development)
 endforeach()
@@ -38,4 +39,4 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/s5066-config.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/s5066-config-version.cmake
         DESTINATION ${package} COMPONENT development)
 
-install(TARGETS sis_cat DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
+s5066_install_program(sis_cat)
