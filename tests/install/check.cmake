@@ -8,16 +8,30 @@ function(run)
 endfunction()
 
 file(REMOVE_RECURSE ${work})
+# What was not built is left out, as after config/back-to-back/run of an older build folder.
+run(${CMAKE_COMMAND} -S ${source} -B ${work}/empty -G ${generator} -D S5066_TESTS=OFF
+    -D CMAKE_C_COMPILER=${cc} -D CMAKE_CXX_COMPILER=${cxx})
+run(${CMAKE_COMMAND} --install ${work}/empty --prefix ${work}/nothing)
+if(EXISTS ${work}/nothing/bin/s5066d)
+  message(FATAL_ERROR "programs were installed that nobody built")
+endif()
+
 foreach(component IN ITEMS development programs)
   run(${CMAKE_COMMAND} --install ${build} --component ${component} --prefix ${work}/prefix)
 endforeach()
 foreach(file IN ITEMS bin/s5066d bin/hfmodem bin/s5066-relay bin/s5066-acp142 bin/sis_cat
                       lib/systemd/system/s5066d@.service lib/systemd/system/s5066-relay@.service
-                      lib/systemd/system/s5066-acp142@.service lib/systemd/system/hfmodem@.service)
+                      lib/systemd/system/s5066-acp142@.service lib/systemd/system/hfmodem@.service
+                      lib/sysusers.d/s5066.conf lib/tmpfiles.d/s5066.conf
+                      lib/udev/rules.d/60-s5066.rules)
   if(NOT EXISTS ${work}/prefix/${file})
     message(FATAL_ERROR "${file} is not installed")
   endif()
 endforeach()
+execute_process(COMMAND readelf --sections ${work}/prefix/bin/s5066d OUTPUT_VARIABLE sections)
+if(sections MATCHES "\\.symtab" OR NOT sections MATCHES "\\.text")
+  message(FATAL_ERROR "the installed s5066d is not stripped")
+endif()
 foreach(program IN ITEMS s5066d s5066-relay s5066-acp142 hfmodem)
   file(STRINGS ${work}/prefix/lib/systemd/system/${program}@.service starts REGEX "^ExecStart=")
   string(FIND "${starts}" "ExecStart=${work}/prefix/bin/${program} " at)
