@@ -19,11 +19,14 @@ endif()
 foreach(component IN ITEMS development programs)
   run(${CMAKE_COMMAND} --install ${build} --component ${component} --prefix ${work}/prefix)
 endforeach()
-foreach(file IN ITEMS bin/s5066d bin/hfmodem bin/s5066-relay bin/s5066-acp142 bin/sis_cat
+foreach(file IN ITEMS bin/s5066d bin/hfmodem bin/s5066-relay bin/s5066-acp142 bin/sis_cat bin/s5066
                       lib/systemd/system/s5066d@.service lib/systemd/system/s5066-relay@.service
                       lib/systemd/system/s5066-acp142@.service lib/systemd/system/hfmodem@.service
                       lib/sysusers.d/s5066.conf lib/tmpfiles.d/s5066.conf
-                      lib/udev/rules.d/60-s5066.rules)
+                      lib/udev/rules.d/60-s5066.rules
+                      share/man/man8/s5066d.8 share/man/man1/hfmodem-doctor.1
+                      share/man/man5/s5066-mail.textproto.5
+                      share/bash-completion/completions/hfmodem)
   if(NOT EXISTS ${work}/prefix/${file})
     message(FATAL_ERROR "${file} is not installed")
   endif()
