@@ -29,9 +29,25 @@ Result<void> ServiceHost::open_control(const control::SocketConfig& config,
 }
 
 void ServiceHost::on_end(std::function<void()> end) {
-  for (const int number : posix::ending_signals()) signals_.add(number);
+  for (const int number : posix::ending_signals()) {
+    if (number != SIGHUP || !hung_up_) signals_.add(number);
+  }
   signals_.async_wait([end = std::move(end)](boost::system::error_code error, int) {
     if (!error) end();
+  });
+}
+
+void ServiceHost::on_hangup(std::function<void()> hangup) {
+  hung_up_ = std::move(hangup);
+  hangup_.add(SIGHUP);
+  wait_for_hangup();
+}
+
+void ServiceHost::wait_for_hangup() {
+  hangup_.async_wait([this](boost::system::error_code error, int) {
+    if (error) return;
+    hung_up_();
+    wait_for_hangup();
   });
 }
 
@@ -51,6 +67,7 @@ void ServiceHost::stopping() {
   if (watch_) watch_->stopping();
   watch_timer_.cancel();
   signals_.cancel();
+  hangup_.cancel();
   if (control_) control_->stop();
 }
 

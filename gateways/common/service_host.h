@@ -49,6 +49,8 @@ class ServiceHost {
 
   /// Calls a function at the first signal that ends programs.
   void on_end(std::function<void()> end);
+  /// Calls a function at each SIGHUP, which then does not end the program. Call it before on_end().
+  void on_hangup(std::function<void()> hangup);
   /// Tells the service manager that the gateway serves.
   void ready();
   /// Runs the loop under a watchdog until it has nothing to do, or io() was stopped.
@@ -57,11 +59,15 @@ class ServiceHost {
   void stopping();
 
  private:
+  void wait_for_hangup();
+
   std::string_view name_;
   control::EventRing events_;
   posix::LogLimiter log_;
   boost::asio::io_context io_;
   boost::asio::signal_set signals_{io_};
+  boost::asio::signal_set hangup_{io_};
+  std::function<void()> hung_up_;  // if SIGHUP does not end the program
   boost::asio::steady_timer watch_timer_{io_};
   std::optional<posix::MainLoopWatch> watch_;  // while run() does
   Duration started_ = posix::monotonic_now();

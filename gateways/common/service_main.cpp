@@ -69,8 +69,10 @@ int serve(const ServiceProgram& program, LogSink& log) {
   if (program.check) {
     if (auto checked = program.check(); !checked) return fail(checked.error(), posix::kExitUsage);
   }
-  if (auto may = check_spool_writable(program.spool_directory()); !may) {
-    return fail(may.error(), posix::kExitUsage);
+  if (program.spool_directory) {
+    if (auto may = check_spool_writable(program.spool_directory()); !may) {
+      return fail(may.error(), posix::kExitUsage);
+    }
   }
   const auto served = program.serve(log);
   if (served) return posix::kExitOk;

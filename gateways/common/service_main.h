@@ -47,7 +47,7 @@ struct ServiceProgram {
   /// Reads the configuration that all functions below use.
   std::function<ServiceLoaded(const std::string& file)> load;
   std::function<LogLevel()> log_level;
-  std::function<std::string()> spool_directory;
+  std::function<std::string()> spool_directory;  // empty: the program has no spool
   std::function<std::string()> control_socket;
   /// Serves until a signal ends it. An error means that it could not start, or had to end.
   std::function<Result<void>(LogSink& log)> serve;
