@@ -6,6 +6,7 @@
 #include "config/validate.h"
 #include "gateways/acp142/mail/mail_config.h"
 #include "gateways/file_relay/relay_config.h"
+#include "gateways/ip_client/ip_config.h"
 
 namespace s5066::config {
 
@@ -16,5 +17,6 @@ void check_sis_server(const Section& sis);
 void find_contradictions(const Section& node, const NodeSetup& setup);
 void find_contradictions(const Section& relay, const file_relay::RelayConfig& setup);
 void find_contradictions(const Section& gateway, const acp142::MailConfig& setup);
+void find_contradictions(const Section& client, const ip_client::IpConfig& setup);
 
 }  // namespace s5066::config

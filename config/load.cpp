@@ -91,6 +91,10 @@ Loaded<acp142::MailConfig> parse_mail(const std::string& file, const std::string
   return load_text<proto::MailGateway, acp142::MailConfig>(file, text);
 }
 
+Loaded<ip_client::IpConfig> parse_ip(const std::string& file, const std::string& text) {
+  return load_text<proto::IpClient, ip_client::IpConfig>(file, text);
+}
+
 Loaded<NodeSetup> load_node(const std::string& path) {
   return load_file<NodeSetup>(path, parse_node);
 }
@@ -101,6 +105,10 @@ Loaded<file_relay::RelayConfig> load_relay(const std::string& path) {
 
 Loaded<acp142::MailConfig> load_mail(const std::string& path) {
   return load_file<acp142::MailConfig>(path, parse_mail);
+}
+
+Loaded<ip_client::IpConfig> load_ip(const std::string& path) {
+  return load_file<ip_client::IpConfig>(path, parse_ip);
 }
 
 }  // namespace s5066::config

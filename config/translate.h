@@ -10,6 +10,7 @@
 #include "config/proto/node.pb.h"
 #include "gateways/acp142/mail/mail_config.h"
 #include "gateways/file_relay/relay_config.h"
+#include "gateways/ip_client/ip_config.h"
 #include "s5066d/base/log.h"
 
 namespace s5066::config {
@@ -20,6 +21,7 @@ NodeSetup translate(const proto::Node& node);
 gateways::BackupSettings backup_of(const proto::SpoolBackup& from);
 file_relay::RelayConfig translate(const proto::Relay& relay);
 acp142::MailConfig translate(const proto::MailGateway& gateway);
+ip_client::IpConfig translate(const proto::IpClient& client);
 
 /// Returns the host for a gateway's SIS client. It is the path of the socket when one is
 /// configured.

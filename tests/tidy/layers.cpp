@@ -93,6 +93,12 @@ const std::vector<Layer> kLayers = {
      shell_and({"asio"})},
     {"p_mul", "gateways/p_mul/.*", {"gateway ports", "sis core", "base"}, {}, true},
 
+    {"ip client core",
+     "gateways/ip_client/(ip_address|datagram|fragment|icmp|route_table|service_class|drop_rules|"
+     "handover_window|packet_queue|ip_types|ip_client_core)\\.(h|cpp)",
+     {"gateway ports", "sis core", "base"},
+     {},
+     true},
     {"gateway core",
      "gateways/(.*_core\\.(h|cpp)|.*_(port|types)\\.(h|cpp)|file_relay/bftp\\.(h|cpp)|acp142/mail/"
      "((mule|delivery_room|next_hops|delivery_report|address_table|p_mul_names|mail_news|"
@@ -111,9 +117,9 @@ const std::vector<Layer> kLayers = {
       "posix", "base"},
      shell_and({"sqlite", "openssl"})},
     {"gateway settings",
-     "gateways/.*/(relay|mail)_config\\.h",
-     {"gateway sqlite", "gateway shell", "gateway core", "p_mul", "gateway ports", "sis core",
-      "posix", "base"},
+     "gateways/.*/(relay|mail|ip)_config\\.h",
+     {"gateway sqlite", "gateway shell", "ip client core", "gateway core", "p_mul", "gateway ports",
+      "sis core", "posix", "base"},
      {}},
     {"gateway main",
      "gateways/(.*/main|common/service_main)\\.(cpp|h)",
@@ -121,15 +127,16 @@ const std::vector<Layer> kLayers = {
      shell_and({"asio", "program_options", "protobuf"})},
     {"gateway shell",
      "gateways/.*",
-     {"gateway settings", "gateway sqlite", "gateway core", "gateway hash", "p_mul udp", "p_mul",
-      "gateway ports", "sis client", "sis core", "control settings", "control", "posix", "base"},
+     {"gateway settings", "gateway sqlite", "ip client core", "gateway core", "gateway hash",
+      "p_mul udp", "p_mul", "gateway ports", "sis client", "sis core", "control settings",
+      "control", "posix", "base"},
      shell_and({"asio", "openssl", "protobuf"})},
 
     {"config",
      "config/.*",
      {"base", "dts", "cas", "sap", "node", "sis core", "modem/api", "modem/audio", "modem/ptt",
       "modem/worker", "modem/remote", "runtime settings", "control settings", "control", "p_mul",
-      "gateway core", "gateway settings"},
+      "ip client core", "gateway core", "gateway settings"},
      {"protobuf", "files", "stdio", "system"}},
 
     {"tests", "tests/.*", {"*", "tests"}, {"*"}},
@@ -153,7 +160,8 @@ const std::vector<Library>& libraries() {
       {"system",
        "(sys|arpa|netinet|net|linux)/"
        ".*|unistd\\.h|fnmatch\\.h|fcntl\\.h|termios\\.h|poll\\.h|netdb\\.h|"
-       "dirent\\.h|grp\\.h|pwd\\.h|pthread\\.h|sched\\.h|csignal|signal\\.h|cerrno|errno\\.h|"
+       "dirent\\.h|ifaddrs\\.h|grp\\.h|pwd\\.h|pthread\\.h|sched\\.h|csignal|signal\\.h|cerrno|"
+       "errno\\.h|"
        "spawn\\.h"},
       {"asio", "boost/asio.*|boost/system/.*"},
       {"program_options", "boost/program_options.*"},

@@ -9,8 +9,8 @@
 namespace s5066::live {
 namespace {
 
-constexpr std::array<std::string_view, 5> kPrograms = {"s5066d", "s5066-relay", "s5066-acp142",
-                                                       "hfmodem", "sis_cat"};
+constexpr std::array<std::string_view, 6> kPrograms = {"s5066d",   "s5066-relay", "s5066-acp142",
+                                                       "s5066-ip", "hfmodem",     "sis_cat"};
 constexpr std::string_view kBackToBack = "config/back-to-back/run";
 constexpr int kUsage = 2;
 
@@ -168,7 +168,8 @@ std::string wrong_with(const ShownCommand& command, const Ask& ask) {
     if (!has_word(general.text, second)) return "hfmodem has no subcommand " + second;
     return unknown_option(command, ask({program, second, "--help"}).text);
   }
-  const bool gateway = program == "s5066-relay" || program == "s5066-acp142";
+  const bool gateway =
+      program == "s5066-relay" || program == "s5066-acp142" || program == "s5066-ip";
   if (gateway && has_subcommand && general.text.find(program + " " + second) == std::string::npos) {
     return program + " has no command " + second;
   }

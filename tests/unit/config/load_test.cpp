@@ -99,6 +99,15 @@ TEST(ConfigLoad, every_mail_configuration_we_ship_loads) {
   }
 }
 
+TEST(ConfigLoad, every_ip_configuration_we_ship_loads) {
+  const auto files = shipped("IpClient");
+  EXPECT_GE(files.size(), 1u);
+  for (const auto& file : files) {
+    const auto loaded = load_ip(file.string());
+    EXPECT_TRUE(loaded.value.has_value()) << all_lines(loaded.problems);
+  }
+}
+
 TEST(ConfigLoad, every_file_we_ship_names_its_message) {
   std::size_t files = 0;
   for (const char* folder : {"config/examples", "config/back-to-back"}) {
@@ -106,8 +115,8 @@ TEST(ConfigLoad, every_file_we_ship_names_its_message) {
       files += entry.path().extension() == ".textproto";
     }
   }
-  EXPECT_EQ(files,
-            shipped("Node").size() + shipped("Relay").size() + shipped("MailGateway").size());
+  EXPECT_EQ(files, shipped("Node").size() + shipped("Relay").size() +
+                       shipped("MailGateway").size() + shipped("IpClient").size());
 }
 
 void collect_fields(const google::protobuf::Descriptor& message, std::set<std::string>& names) {
@@ -132,6 +141,7 @@ TEST(ConfigLoad, the_examples_show_every_field) {
   expect_every_field(*proto::Node::descriptor(), "station.textproto");
   expect_every_field(*proto::Relay::descriptor(), "file-relay.textproto");
   expect_every_field(*proto::MailGateway::descriptor(), "mail-gateway.textproto");
+  expect_every_field(*proto::IpClient::descriptor(), "ip-client.textproto");
 }
 
 TEST(ConfigLoad, no_truncation_of_a_shipped_file_does_harm) {

@@ -18,6 +18,7 @@
 #include "gateways/file_relay/receiver_core.h"
 #include "gateways/file_relay/relay_service.h"
 #include "gateways/file_relay/sender_core.h"
+#include "gateways/ip_client/ip_client_core.h"
 #include "gateways/p_mul/counters.h"
 #include "modem/api/counters.h"
 #include "modem/audio/cable_hub.h"
@@ -29,7 +30,7 @@
 namespace s5066 {
 namespace {
 
-enum class Program { s5066d, relay, acp142, cable };
+enum class Program { s5066d, relay, acp142, ip, cable };
 
 /// The counters of one enumeration, and the programs that have them.
 struct Family {
@@ -52,7 +53,7 @@ std::vector<Family> families() {
       family<modem::ModemCounter>("ModemCounter", {s5066d}),
       family<modem::ReceiverCounter>("ReceiverCounter", {s5066d}),
       family<modem::CableCounter>("CableCounter", {cable}),
-      family<sis::ClientCounter>("ClientCounter", {relay, acp142}),
+      family<sis::ClientCounter>("ClientCounter", {relay, acp142, ip}),
       family<gateways::RcopCounter>("RcopCounter", {relay}),
       family<file_relay::RelaySenderCounter>("RelaySenderCounter", {relay}),
       family<file_relay::RelayReceiverCounter>("RelayReceiverCounter", {relay}),
@@ -63,6 +64,8 @@ std::vector<Family> families() {
       family<p_mul::CarrierCounter>("CarrierCounter", {acp142}),
       family<acp142::SmtpCounter>("SmtpCounter", {acp142}),
       family<acp142::MailCounter>("MailCounter", {acp142}),
+      family<ip_client::IpCounter>("IpCounter", {ip}),
+      family<ip_client::Drop>("Drop", {ip}),
   };
 }
 
@@ -169,6 +172,17 @@ TEST(Counters, of_the_mail_gateway_tell_its_carriers_apart) {
       EXPECT_EQ(row.labels, (std::vector<CounterLabel>{{"carrier", udp ? "udp" : "udop"}}));
     }
   }
+}
+
+TEST(Counters, of_the_ip_client_tell_the_directions_of_dropped_datagrams_apart) {
+  const ip_client::IpClientCore core{ip_client::IpClientCore::Config()};
+  CounterRows rows;
+  core.list(rows);
+  for (const CounterRow& row : rows) {
+    EXPECT_EQ(row.labels.size(), row.name.starts_with("ip_dropped_") ? 1u : 0u) << row.name;
+  }
+  CounterSet<sis::ClientCounter>().list(rows);
+  expect_all(rows, Program::ip);
 }
 
 }  // namespace

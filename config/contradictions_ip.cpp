@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cctype>
+#include <set>
+#include <string>
+
+#include "config/contradictions.h"
+
+namespace s5066::config {
+namespace {
+
+/// Names that the kernel takes for an interface.
+bool is_interface_name(const std::string& name) {
+  return !name.empty() && name != "." && name != ".." &&
+         std::none_of(name.begin(), name.end(), [](unsigned char c) {
+           return c == '/' || c == ':' || c == '%' || std::isgraph(c) == 0;
+         });
+}
+
+void check_interface(const Section& interface, const ip_client::IpConfig& setup) {
+  if (!is_interface_name(setup.interface)) {
+    interface.complain("name", "is no name of an interface");
+  }
+  for (std::size_t i = 0; i < setup.addresses.size(); ++i) {
+    const ip_client::IpPrefix& address = setup.addresses[i];
+    if (address.address.is_one_host() && address.bits <= 8 * address.address.size()) continue;
+    interface.complain("addresses", "must be the address of one host, such as 10.1.0.1/24",
+                       static_cast<int>(i));
+  }
+}
+
+void check_routes(const Section& client, const ip_client::IpConfig& setup) {
+  std::set<ip_client::IpPrefix> prefixes;
+  for (std::size_t i = 0; i < setup.routes.size(); ++i) {
+    const Section row = client.nested("routes", static_cast<int>(i));
+    if (row.has("station") == row.has("group")) {
+      row.complain_of_section("routes: needs either station or group");
+      continue;
+    }
+    if (auto checked = check_route(setup.routes[i]); !checked) {
+      row.complain("prefix", checked.error().detail);
+    } else if (!prefixes.insert(setup.routes[i].prefix).second) {
+      row.complain("prefix", "is given twice");
+    }
+  }
+}
+
+}  // namespace
+
+void find_contradictions(const Section& client, const ip_client::IpConfig& setup) {
+  check_sis_server(client.nested("sis"));
+  check_interface(client.nested("interface"), setup);
+  check_routes(client, setup);
+  if (client.has("icmp_from") && setup.icmp_from_v4->v6) {
+    client.complain("icmp_from", "must be an IPv4 address");
+  }
+  if (client.has("icmp_from_ipv6") && !setup.icmp_from_v6->v6) {
+    client.complain("icmp_from_ipv6", "must be an IPv6 address");
+  }
+  if (setup.routes.empty()) client.warn("routes", "has no row, so nothing can be sent");
+  if (setup.default_route && !setup.kernel_routes) {
+    client.nested("interface").complain("default_route", "needs kernel_routes");
+  }
+}
+
+}  // namespace s5066::config

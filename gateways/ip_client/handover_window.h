@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// How much of the traffic for one station may be with the node and not yet confirmed. The node
+// shall have what its next transmission can take and no more, so that something urgent waits at
+// most one transmission.
+//
+// Nothing is configured: each confirmation tells how long its U_PDU took and how many octets were
+// confirmed meanwhile. Two such rounds of different size tell the turnaround, which is the part
+// that does not grow with the octets. The window is the best rate times a span, and the span is a
+// multiple of the turnaround, so that turnarounds take a small share of the time on the air. The
+// window at most doubles from one round to the next.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "gateways/common/sis_port.h"
+#include "s5066d/base/time.h"
+
+namespace s5066::ip_client {
+
+class HandoverWindow {
+ public:
+  struct Config {
+    Duration span_min = std::chrono::seconds(20);
+    Duration span_max = std::chrono::seconds(120);  // of one transmission: 127.5 s
+    unsigned turnarounds = 3;                       // in one span
+    std::size_t datagrams_min = 2;                  // that may always be with the node
+    Duration memory = std::chrono::minutes(10);     // of rates and turnarounds
+  };
+
+  explicit HandoverWindow(const Config& config) : config_(config) {}
+
+  void on_handed(Instant now, gateways::SisRequestId id, std::size_t octets, std::uint8_t priority);
+  /// Returns false if the request is not one of this window.
+  bool on_confirmed(Instant now, gateways::SisRequestId id);
+  /// The request ended without a confirmation.
+  bool on_failed(gateways::SisRequestId id);
+  void on_lost();
+
+  /// True if a datagram of this size and priority may be handed over. Only requests of at least its
+  /// priority count, because the node sends the others later.
+  bool has_room(std::size_t octets, std::uint8_t priority) const;
+
+  std::size_t outstanding() const { return requests_.size(); }
+  std::size_t window_octets() const;
+  /// The mean time from the request to its confirmation; nothing before the first one.
+  std::optional<Duration> turnaround() const { return mean_; }
+  double rate_bps() const;
+
+ private:
+  struct Request {
+    Instant handed{};
+    std::size_t octets = 0;
+    std::uint8_t priority = 0;
+    std::uint64_t confirmed_before = 0;
+  };
+  /// One transmission: octets that were confirmed together, and the time from request to
+  /// confirmation.
+  struct Round {
+    std::size_t octets = 0;
+    Duration took{};
+  };
+  /// Measurements of one half of the memory.
+  struct Seen {
+    std::optional<Round> quickest;
+    std::optional<Round> largest;
+    double rate_bps_max = 0;
+    void add(const Round& round);
+  };
+  void measure(Instant now, const Request& request);
+  void turn_memory(Instant now);
+  Seen both() const;
+  Duration span(const Seen& seen) const;
+
+  Config config_;
+  std::map<gateways::SisRequestId, Request> requests_;
+  std::array<std::size_t, 16> octets_by_priority_{};
+  std::array<std::size_t, 16> count_by_priority_{};
+  std::uint64_t confirmed_octets_ = 0;
+  std::optional<Duration> mean_;
+  Seen seen_;
+  Seen seen_before_;
+  std::optional<Round> round_;  // whose confirmations are still coming
+  Instant round_at_{};
+  Instant turned_at_{};
+};
+
+}  // namespace s5066::ip_client

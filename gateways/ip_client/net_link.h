@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Addresses, routes and state of a network interface, by rtnetlink. Changes need CAP_NET_ADMIN;
+// what is already as wanted is left alone, so that an interface that an administrator made works
+// without it.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "gateways/ip_client/ip_address.h"
+#include "s5066d/base/result.h"
+#include "s5066d/posix/fd.h"
+
+namespace s5066::ip_client {
+
+class NetLink {
+ public:
+  static Result<NetLink> open();
+
+  /// Gives the interface this address and the network around it.
+  Result<void> add_address(const std::string& interface, const IpPrefix& address);
+  /// Sets the MTU and a short queue, and turns the interface on.
+  Result<void> bring_up(const std::string& interface, std::size_t mtu);
+  Result<void> add_route(const std::string& interface, const IpPrefix& prefix);
+  Result<void> remove_route(const std::string& interface, const IpPrefix& prefix);
+
+ private:
+  explicit NetLink(posix::Fd socket) : socket_(std::move(socket)) {}
+  /// Sends one request and waits for the kernel's answer.
+  Result<void> request(Bytes message, const std::string& what);
+  Result<void> change_route(int type, int flags, const std::string& interface,
+                            const IpPrefix& prefix);
+
+  posix::Fd socket_;
+};
+
+bool has_interface(const std::string& interface);
+/// Returns the addresses that the interface has now.
+std::vector<IpAddress> addresses_of(const std::string& interface);
+
+}  // namespace s5066::ip_client

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of the IP client (F.12.3.1, F.12.7): which station or group carries a prefix. The
+// longest prefix wins; a prefix of 0 bits is the default route.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "gateways/ip_client/ip_address.h"
+#include "s5066d/base/ids.h"
+#include "s5066d/base/result.h"
+
+namespace s5066::ip_client {
+
+struct Route {
+  IpPrefix prefix;
+  Address station;          // the next hop; a group address for multicast
+  std::optional<bool> arq;  // replaces the delivery mode of the class of service
+  std::optional<std::uint8_t> priority_max;
+  std::optional<std::uint16_t> mtu;
+  std::optional<std::uint8_t> repeats;  // without ARQ: sent 1 + this often
+  friend bool operator==(const Route&, const Route&) = default;
+};
+
+/// Returns an error if the route contradicts itself: a group that carries unicast, or ARQ to a
+/// group.
+Result<void> check_route(const Route& route);
+
+class RouteTable {
+ public:
+  static constexpr std::size_t kRoutesMax = 10000;
+
+  RouteTable() = default;
+  /// Fails at the first route that is not valid or whose prefix is there already.
+  static Result<RouteTable> make(std::vector<Route> routes);
+
+  const Route* find(const IpAddress& destination) const;
+  const std::vector<Route>& routes() const { return routes_; }
+
+ private:
+  std::vector<Route> routes_;
+  std::map<IpPrefix, std::size_t> by_prefix_;
+  std::set<std::uint8_t, std::greater<>> lengths_;  // of prefixes in the table
+};
+
+}  // namespace s5066::ip_client
