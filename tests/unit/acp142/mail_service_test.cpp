@@ -153,10 +153,9 @@ TEST_F(MailServiceTest, the_operator_keeps_the_station_silent_over_a_restart) {
   EXPECT_EQ(status.version(), control::kInterfaceVersion);
   const std::string counters = ask("counters");  // PM-131
   for (const char* part :
-       {"\np_mul_groups_pool_empty ", "\nmail_parked ",
-        "\np_mul_pdus_received ", "\np_mul_data_pdus_sent ", "\np_mul_data_pdus_sent_again ",
-        "\np_mul_bad_checksum ", "\np_mul_orphans_dropped ", "\np_mul_destinations_expired ",
-        "carrier=udop\n"}) {
+       {"\np_mul_groups_pool_empty ", "\nmail_parked ", "\np_mul_pdus_received ",
+        "\np_mul_data_pdus_sent ", "\np_mul_data_pdus_sent_again ", "\np_mul_bad_checksum ",
+        "\np_mul_orphans_dropped ", "\np_mul_destinations_expired ", "carrier=udop\n"}) {
     EXPECT_NE(counters.find(part), std::string::npos) << part << counters;
   }
   const auto shown = asked<proto::MailDetails>("show 1");  // PM-130
