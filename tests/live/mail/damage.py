@@ -116,7 +116,7 @@ class Relay:
         for name in ("spool", "inbox"):
             (folder / name).mkdir(parents=True)
         (folder / "config").write_text(
-            f'''sis {{ host: "127.0.0.1" port: 1 }} spool_directory: "{folder}/spool"
+            f'''sis {{ address: "127.0.0.1" port: 1 }} spool_directory: "{folder}/spool"
 inbox_directory: "{folder}/inbox" spool_reserve_octets: 1000000\n''')
         self.start()
 
