@@ -25,12 +25,13 @@ inline std::vector<Seed> seeds(std::size_t count) {
 #define S5066_SANITIZED
 #endif
 #endif
-#if defined(__SANITIZE_ADDRESS__) || defined(S5066_SANITIZED)
 /// A long test takes one in this many of its cases. A sanitizer finds a wrong access in any history
 /// that makes it, and the build without sanitizers runs them all.
-inline constexpr std::size_t kThinning = 9;
+inline constexpr std::size_t kThinning =
+#if defined(__SANITIZE_ADDRESS__) || defined(S5066_SANITIZED)
+    9;
 #else
-inline constexpr std::size_t kThinning = 1;
+    1;
 #endif
 
 /// Returns the seeds for one of the longest tests, fewer with sanitizers.
