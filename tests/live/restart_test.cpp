@@ -3,9 +3,10 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <cstdlib>
 #include <filesystem>
 
+#include "config/proto/control.pb.h"
+#include "s5066d/control/json.h"
 #include "tests/live/hand_client.h"
 #include "tests/live/pair.h"
 
@@ -99,7 +100,8 @@ TEST(LiveClock, a_server_that_starts_anew_has_the_time_of_day_of_the_cable) {
   Pair pair;
   for (const char* name : {"alpha", "bravo"}) ASSERT_NO_FATAL_FAILURE(pair.start_node(name));
   ASSERT_TRUE(await([&] {
-    return std::strtod(json_value(pair.ask("bravo", "status"), "up_s").c_str(), nullptr) > 240;
+    proto::Status status;
+    return control::read_answer(pair.ask("bravo", "status"), status).ok() && status.up_s() > 240;
   }));
   pair.kill("alpha");
   ASSERT_NO_FATAL_FAILURE(pair.start_node("alpha"));
