@@ -79,6 +79,9 @@ struct Sap {
         action);
   }
 
+  /// A link that is made before the core could ask for it is not asked for.
+  static bool is_outcome(const std::string& text) { return !text.starts_with("link"); }
+
   Counters counters;
   NullTrace trace;
   sap::SubnetworkInterface core{config(), counters, trace};
@@ -113,6 +116,7 @@ struct Cas {
     if (cpdu == nullptr) return "action " + std::to_string(action.index());
     return to_string(cpdu->destination) + " " + to_hex(cpdu->cpdu);
   }
+  static bool is_outcome(const std::string&) { return true; }
 
   Rng rng{7};
   Counters counters;
@@ -157,6 +161,10 @@ struct Dts {
                                  },
                                  [](const auto&) { return std::string("other"); }},
                       action);
+  }
+  /// C_PDUs that come in one event share their transmissions.
+  static bool is_outcome(const std::string& text) {
+    return text.starts_with("rejected") || text.starts_with("confirmed");
   }
 
   Rng rng{7};
@@ -240,13 +248,23 @@ TYPED_TEST(Drive, early_and_repeated_deadlines_change_nothing) {
   EXPECT_EQ(drive<TypeParam>({.early = 1, .repeated = 1}), log);
 }
 
-// The order of actions at one time may differ, because a core that is polled decides earlier.
-TYPED_TEST(Drive, inputs_in_a_row_are_one_event_and_lose_no_action) {
-  Log polled = drive<TypeParam>({});
-  Log in_a_row = drive<TypeParam>({.polls_between = false});
-  std::sort(polled.begin(), polled.end());
-  std::sort(in_a_row.begin(), in_a_row.end());
-  EXPECT_EQ(in_a_row, polled);
+/// Returns the outcomes in the log without their times, sorted.
+template <typename Rig>
+Log outcomes(const Log& log) {
+  Log texts;
+  for (const std::string& line : log) {
+    std::string text = line.substr(line.find(' ') + 1);
+    if (Rig::is_outcome(text)) texts.push_back(std::move(text));
+  }
+  std::sort(texts.begin(), texts.end());
+  return texts;
+}
+
+// The core decides on inputs in a row together, so the ways to the outcomes may differ.
+TYPED_TEST(Drive, inputs_in_a_row_are_one_event_and_lose_no_outcome) {
+  const Log polled = outcomes<TypeParam>(drive<TypeParam>({}));
+  EXPECT_GE(polled.size(), 2u);
+  EXPECT_EQ(outcomes<TypeParam>(drive<TypeParam>({.polls_between = false})), polled);
 }
 
 TYPED_TEST(Drive, a_core_that_is_not_drained_is_to_be_called_back_at_once) {
