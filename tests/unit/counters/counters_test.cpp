@@ -161,7 +161,7 @@ TEST(Counters, of_the_mail_gateway_tell_its_carriers_apart) {
     config.spool_directory = folder.path().string();
     config.node = {0x0A010101};
     config.smtp.port = 0;
-    if (udp) config.udp.emplace();
+    if (udp) config.udp = acp142::MailConfig::Udp{};
     acp142::MailService service(config, *acp142::address_table(config), 1, log);
     const auto started = service.start();
     ASSERT_TRUE(started) << to_string(started.error());
