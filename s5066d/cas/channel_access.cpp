@@ -646,19 +646,42 @@ std::optional<Instant> ChannelAccess::next_deadline() const {
 // Sends REQUEST or BREAK, as the state requires. The wait for the answer begins when it has left.
 void ChannelAccess::send_and_wait(Instant now, Link& link) {
   ++link.transmissions;
+  // The peer may hear only one of the two modes, so they alternate. One that has a link with us is
+  // told its end in a mode that has worked.
+  const bool calling = link.info.state == LinkState::calling;
+  link.robust = calling && (link.transmissions % 2 == 0 || is_called_robustly(now, link.info.peer));
   link.leaving = link.info.state == LinkState::breaking
-                     ? send_control(now, link.info.peer, PhysicalLinkBreak{link.break_reason})
-                     : send_control(now, link.info.peer, PhysicalLinkRequest{link.info.type});
+                     ? send_control(now, link, PhysicalLinkBreak{link.break_reason})
+                     : send_control(now, link, PhysicalLinkRequest{link.info.type});
   link.timers.set(LinkTimer::leaving, now + config_.control_wait_max);
 }
 
-CpduId ChannelAccess::send_control(Instant now, Address peer, const Cpdu& cpdu) {
+bool ChannelAccess::is_called_robustly(Instant now, Address peer) const {
+  const auto until = robust_until_.find(peer);
+  return until != robust_until_.end() && now < until->second;
+}
+
+// Call when the peer has answered a REQUEST. If it answered only in the most robust mode, the next
+// call begins in it, so that the first REQUEST is not wasted.
+void ChannelAccess::remember_mode(Instant now, const Link& link) {
+  std::erase_if(robust_until_, [now](const auto& entry) { return entry.second <= now; });
+  const Address peer = link.info.peer;
+  if (!link.robust) {
+    robust_until_.erase(peer);
+  } else if (!is_called_robustly(now, peer) && robust_until_.size() < kKnownPeersMax) {
+    robust_until_[peer] = now + config_.robust_memory;
+  }
+}
+
+CpduId ChannelAccess::send_control(Instant now, const Link& link, const Cpdu& cpdu) {
   const CpduId id{next_control_id_++};
-  hand_down_control(now, id, peer, cpdu);
+  hand_down_control(now, id, link.info.peer, cpdu,
+                    link.robust ? dts::ControlMode::robust : dts::ControlMode::usual);
   return id;
 }
 
-void ChannelAccess::hand_down_control(Instant now, CpduId id, Address peer, const Cpdu& cpdu) {
+void ChannelAccess::hand_down_control(Instant now, CpduId id, Address peer, const Cpdu& cpdu,
+                                      dts::ControlMode mode) {
   trace_.on_trace({now, TraceKind::cpdu_sent, peer, type_of(cpdu), 1, {}});
   dts::CpduRequest request;
   request.id = id;
@@ -667,6 +690,7 @@ void ChannelAccess::hand_down_control(Instant now, CpduId id, Address peer, cons
   request.cpdu = encode(cpdu);
   request.in_order = false;  // in order, it would wait at the peer for an earlier damaged one
   request.time_to_die = now + config_.control_wait_max;  // by then we have given it up as well
+  request.control_mode = mode;
   actions_.push(std::move(request));
 }
 
@@ -718,6 +742,7 @@ void ChannelAccess::on_left(Instant now, Link& link) {
     if (accepted) on_link_accepted(now, peer);
   } else if (link.info.state == LinkState::calling && link.accepted) {
     if (link.info.type == LinkType::exclusive) break_nonexclusive_links(now);
+    remember_mode(now, link);
     make(now, link, LinkState::made);
   } else {
     link.timers.set(LinkTimer::answer, now + jittered_answer_wait(link));
@@ -727,15 +752,23 @@ void ChannelAccess::on_left(Instant now, Link& link) {
 // The REQUESTs of two nodes that call each other at the same time collide, and must not collide
 // again. The node with the larger address therefore waits until the other has had its time. Other
 // nodes may call as well, so the wait has a random part, which grows each time (B.3.2.1(4), (22)).
+// The first REQUEST waits for one exchange only if the next one goes in a more robust mode, because
+// the peer then has probably not heard it.
 Duration ChannelAccess::jittered_answer_wait(const Link& link) {
   const bool calling = link.info.state == LinkState::calling;
+  const bool falls_back =
+      calling && !link.robust && config_.robust_exchange_time > config_.exchange_time;
+  const Duration exchange = link.robust
+                                ? std::max(config_.exchange_time, config_.robust_exchange_time)
+                                : config_.exchange_time;
+  const Duration wait = exchange * (falls_back ? 1 : config_.answer_wait_exchanges);
   if (link.transmissions >= (calling ? config_.requests_max : config_.breaks_max)) {
-    return config_.answer_wait();  // the last transmission; nothing follows
+    return wait;  // the last transmission; nothing follows
   }
-  const Duration span = config_.exchange_time * (1 << std::min(link.transmissions - 1, 4u));
+  const Duration span = exchange * (1 << std::min(link.transmissions - 1, 4u));
   const Duration others_first =
       calling && link.info.peer < config_.address ? span : Duration::zero();
-  return config_.answer_wait() + others_first +
+  return wait + others_first +
          Duration(static_cast<Duration::rep>(static_cast<double>(span.count()) * rng_.uniform()));
 }
 
@@ -752,7 +785,7 @@ CpduId ChannelAccess::send_answer(Instant now, Address peer, const Cpdu& cpdu) {
 
 void ChannelAccess::hand_down_answer(Instant now) {
   if (const auto answer = answers_.take(now, known_, has_own_business())) {
-    hand_down_control(now, answer->id, answer->peer, answer->cpdu);
+    hand_down_control(now, answer->id, answer->peer, answer->cpdu, dts::ControlMode::as_heard);
   }
 }
 

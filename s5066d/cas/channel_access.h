@@ -41,6 +41,10 @@ struct Config {
   /// A short burst each way and both turnarounds, in the mode in use. It is the unit of the waits
   /// below.
   Duration exchange_time = std::chrono::seconds(10);
+  /// The same in the most robust mode, in which a REQUEST or BREAK is repeated; not shorter.
+  Duration robust_exchange_time{};
+  /// A peer that answered only in the most robust mode is called in it for this long.
+  Duration robust_memory = std::chrono::minutes(30);
   /// Air time of one C_PDU of the largest size, in the mode in use.
   Duration longest_cpdu_time = std::chrono::seconds(60);
 
@@ -219,6 +223,7 @@ class ChannelAccess {
     std::optional<Instant> accepted_at;  // when the first ACCEPTED left, or is known to have left
     bool peer_made_it = false;   // its ARQ data or acknowledgement shows that it has the link too
     unsigned transmissions = 0;  // number of transmissions of the present REQUEST or BREAK
+    bool robust = false;         // the last of them went in the most robust mode
     std::optional<CpduId> leaving;
     BreakReason break_reason = BreakReason::unknown;
     bool by_cas_1 = true;                // CAS 1 made the link, so the peer was asked
@@ -274,8 +279,11 @@ class ChannelAccess {
   void on_link_deadline(Instant now, Link& link, LinkTimer timer);
   void on_no_answer(Instant now, Link& link);
 
-  CpduId send_control(Instant now, Address peer, const Cpdu& cpdu);
-  void hand_down_control(Instant now, CpduId id, Address peer, const Cpdu& cpdu);
+  CpduId send_control(Instant now, const Link& link, const Cpdu& cpdu);
+  void hand_down_control(Instant now, CpduId id, Address peer, const Cpdu& cpdu,
+                         dts::ControlMode mode);
+  bool is_called_robustly(Instant now, Address peer) const;
+  void remember_mode(Instant now, const Link& link);
   CpduId send_answer(Instant now, Address peer, const Cpdu& cpdu);
   void hand_down_answer(Instant now);
   bool has_own_business() const;
@@ -295,6 +303,8 @@ class ChannelAccess {
   BlockedCallers blocked_;
   std::uint64_t next_control_id_ = kControlIds;
   KnownPeers known_;
+  /// A peer in this list is called in the most robust mode at once until that time.
+  std::map<Address, Instant> robust_until_;
   AnswerQueue answers_;
   bool broadcast_ = false;
   bool silent_ = false;

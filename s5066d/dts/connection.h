@@ -61,6 +61,8 @@ class Connection {
   Verdict on_reset(const pdu::Reset& reset);
   /// Takes the extension bits that the peer offers.
   void on_extensions(std::uint8_t bits);
+  /// The peer is known to have our offer, so it need not be repeated.
+  void on_offer_known() { offers_left_ = 0; }
   /// Returns the extension bits that both stations offer.
   std::uint8_t extensions() const { return extensions_; }
   /// Call when the rate of our transmissions to the peer has changed.

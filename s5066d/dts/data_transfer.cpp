@@ -7,6 +7,7 @@
 #include "modem/api/airtime.h"
 #include "modem/api/receive_modes.h"
 #include "s5066d/base/deadline_table.h"
+#include "s5066d/dts/data_rate.h"
 
 namespace s5066::dts {
 namespace {
@@ -32,6 +33,9 @@ constexpr std::uint8_t kReasonUnrecognised = 0;
 constexpr std::uint8_t kReasonNotConnected = 1;
 constexpr std::uint8_t kReasonInvalid = 2;
 constexpr std::uint8_t kReasonWrongState = 3;
+/// A station that has told something in the headers of link control is expected to use the link
+/// within this time.
+constexpr Duration kSetUpNewsKept = std::chrono::minutes(5);
 /// Largest number of stations without a connection that are owed a type 6 answer at the same time.
 constexpr int kUnknownStationsMax = 8;
 
@@ -151,7 +155,20 @@ void DataTransfer::on_connection_made(Instant now, Address peer, bool reset) {
   const auto action = record->state.on(TransferEvent::connection_made, {});
   S5066_ASSERT(action == TransferAction::initialise);
   if (reset) made.first->second.begin_with_reset();
+  take_set_up_news(now, *record, made.first->second);
   actions_.on_input(now);
+}
+
+// The first data goes as the peer advised when it answered the call.
+void DataTransfer::take_set_up_news(Instant now, Peer& record, Connection& connection) {
+  const SetUpNews news = std::exchange(record.set_up, {});
+  if (!config_.adaptation || !news.offered || now > news.at + kSetUpNewsKept) return;
+  connection.on_extensions(*news.offered);
+  if (!news.advice || !adapts(connection)) return;
+  connection.on_offer_known();  // the peer advises before data only if we have offered
+  record.control.on_eow(*news.advice);
+  static_cast<void>(record.adaptation.follow_advice(now, record.control, connection));
+  collect(record.control);
 }
 
 void DataTransfer::on_connection_terminated(Instant now, Address peer) {
@@ -396,7 +413,12 @@ void DataTransfer::fill(Instant now, BurstBuilder& burst) {
 
   OwnBurst& own = *burst_;
   own.mode = served ? mode_to(*served) : config_.mode;
+  if (!served && plan.audience) own.mode = control_mode(*plan.audience);
   if (control) own.mode = control->control.next_mode();
+  if (connection && config_.adaptation && !config_.full_duplex && adapts(*connection) &&
+      connection->owes_only_ack()) {
+    own.mode = peers_.at(*served).adaptation.answer_mode(own.mode);
+  }
   const Duration max = transmission_max(own.mode);
   IntervalBudget budget(own.mode, connection ? trial_max(*connection, own.mode, max) : max);
   if (Peer* record = served ? peers_.find(*served) : nullptr)
@@ -419,7 +441,7 @@ void DataTransfer::fill(Instant now, BurstBuilder& burst) {
 void DataTransfer::fill_with_data(Instant now, const TransmissionPlan& plan, Connection* connection,
                                   IntervalBudget& budget, BurstBuilder& burst) {
   const bool for_all = burst_->mode == config_.mode;
-  const auto only_to = for_all ? std::nullopt : plan.served();
+  const auto only_to = for_all ? std::nullopt : plan.served() ? plan.served() : plan.audience;
   NonarqSender::Share share{.only_to = plan.audience ? plan.audience : only_to,
                             .resting = resting(true)};
   nonarq_tx_.fill(true, config_.address, share, budget, burst);
@@ -658,7 +680,7 @@ void DataTransfer::on_received(Instant now, pdu::Received received) {
   }
   if (common.source == config_.address) return;  // another station uses our address
   heard.source = common.source;
-  heard.managed = heard.managed || std::holds_alternative<pdu::Management>(received.dpdu);
+  heard.add(static_cast<pdu::DpduType>(pdu::type_of(received.dpdu)));
   const Address to = common.destination;
   const bool asks = asks_for_answer(received.dpdu);
   turn_.on_preamble(now, modem::preamble_duration(heard.mode));
@@ -683,7 +705,8 @@ void DataTransfer::on_received(Instant now, pdu::Received received) {
     c->second.on_heard(*arrival.formed_at);
   }
   if (!to.group) {
-    if (!std::holds_alternative<pdu::Management>(received.dpdu)) on_eow(common.source, common.eow);
+    if (!std::holds_alternative<pdu::Management>(received.dpdu))
+      on_eow(now, common.source, common.eow);
     arrival.action = take(received.dpdu);
   }
   if (arrival.action == TransferAction::ignore) return;
@@ -748,17 +771,39 @@ TransferAction DataTransfer::take(const pdu::Dpdu& dpdu) {
 }
 
 // A station without an EOW message in its headers needs no record.
-void DataTransfer::on_eow(Address source, const pdu::Eow& eow) {
+void DataTransfer::on_eow(Instant now, Address source, const pdu::Eow& eow) {
   if (eow.type == 0) return;
   const auto connection = connections_.find(source);
-  if (eow.type == static_cast<std::uint8_t>(pdu::EowType::extensions) && config_.offer_extensions) {
-    if (connection == connections_.end()) return;
+  const bool connected = connection != connections_.end();
+  const auto type = static_cast<pdu::EowType>(eow.type);
+  if (type == pdu::EowType::extensions && config_.offer_extensions) {
+    if (!connected) return note_set_up(now, source, eow);
     return connection->second.on_extensions(eow.contents);
+  }
+  pdu::Eow told = eow;
+  if (type == pdu::EowType::offering_advice && config_.offer_extensions) {
+    if (!connected) return note_set_up(now, source, eow);
+    connection->second.on_extensions(extensions(config_));
+    connection->second.on_offer_known();
+    told.type = static_cast<std::uint8_t>(pdu::EowType::drc_request);
   }
   Peer* record = peer_record(source);
   if (!record) return;
-  record->control.on_eow(eow);
+  record->control.on_eow(told);
   collect(record->control);
+}
+
+void DataTransfer::note_set_up(Instant now, Address source, const pdu::Eow& eow) {
+  Peer* record = peer_record(source);
+  if (!record) return;
+  record->set_up.at = now;
+  if (eow.type == static_cast<std::uint8_t>(pdu::EowType::extensions)) {
+    record->set_up.offered = eow.contents;
+    return;
+  }
+  record->set_up.offered = extensions(config_);
+  record->set_up.advice =
+      pdu::Eow{static_cast<std::uint8_t>(pdu::EowType::drc_request), eow.contents};
 }
 
 Connection& DataTransfer::connection_to(const pdu::Common& common) {
@@ -854,6 +899,8 @@ void DataTransfer::on_dpdu(const Arrival& arrival, pdu::Management& management) 
 }
 
 void DataTransfer::on_dpdu(const Arrival& arrival, pdu::Nonarq& nonarq) {
+  Peer* record = nonarq.expedited ? peers_.find(nonarq.common.source) : nullptr;
+  if (record) record->heard_in = reception_.burst()->mode;
   nonarq_rx_.on_nonarq(arrival.first_bit_at, nonarq, arrival.segment_ok);
   collect_nonarq();
 }
@@ -927,6 +974,30 @@ void DataTransfer::note_warned(Instant now, const PendingWarning& warning) {
 
 // --- Records of peers ----------------------------------------------------------------------------
 
+// Link control must arrive where data does not yet, or no longer.
+modem::Mode DataTransfer::control_mode(Address peer) const {
+  const CpduRequest* next = nonarq_tx_.next_expedited(resting(true));
+  const Peer* record = peers_.find(peer);
+  if (!config_.adaptation || !next || !record) return config_.mode;
+  const auto more_robust = [](const modem::Mode& a, const modem::Mode& b) {
+    return less_robust(a, b) ? b : a;
+  };
+  // A peer of another make may not hear every mode.
+  modem::Mode mode = config_.mode;
+  if (may_advise(peer)) mode = more_robust(mode, record->control.mode());
+  switch (next->control_mode) {
+    case ControlMode::usual:
+      break;
+    case ControlMode::robust:
+      for (const modem::Mode& other : modes_) mode = more_robust(mode, other);
+      break;
+    case ControlMode::as_heard:
+      if (record->heard_in) mode = more_robust(mode, *record->heard_in);
+      break;
+  }
+  return may_use(config_, mode) ? mode : config_.mode;
+}
+
 modem::Mode DataTransfer::mode_to(Address peer) const {
   const Peer* record = peers_.find(peer);
   return record ? record->control.mode() : config_.mode;
@@ -979,6 +1050,7 @@ Peer* DataTransfer::peer_record(Address peer) {
         .mode = config_.mode,
         .rate_change = config_.rate_change,
         .full_duplex = duplex_.may_hear_while_sending(turn_.third_stations(now_)),
+        .extensions = extensions(config_),
         .repeats_max = config_.management_repeats_max,
         .listened = config_.receive_modes};
     for (const modem::Mode& mode : modem::all_modes()) {
@@ -1057,6 +1129,7 @@ std::vector<Address> DataTransfer::resting(bool expedited) const {
 
 // An EOW in a header costs no air time (C.3.2.2).
 void DataTransfer::add_eows(BurstBuilder& burst) {
+  std::size_t copy = 0;  // of the link control that the burst consists of
   for (auto& dpdu : burst.dpdus()) {
     const Address to = pdu::common_of(dpdu).destination;
     Peer* peer = peers_.find(to);
@@ -1064,7 +1137,11 @@ void DataTransfer::add_eows(BurstBuilder& burst) {
     if (!peer || type == static_cast<std::uint8_t>(pdu::DpduType::management)) {
       continue;
     }
-    const pdu::Eow eow = peer->control.eow_for(type);
+    const bool expedited = type == static_cast<std::uint8_t>(pdu::DpduType::expedited_nonarq);
+    const pdu::Eow eow =
+        expedited && config_.adaptation
+            ? peer->control.set_up_eow(copy++, burst.dpdus().size(), may_advise(to))
+            : peer->control.eow_for(type);
     // An EOW that the connection has placed takes precedence.
     const bool placed = std::visit(
         [&eow](auto& d) {
@@ -1077,7 +1154,8 @@ void DataTransfer::add_eows(BurstBuilder& burst) {
     if (burst_->told.empty() || burst_->told.back().peer != to) {
       burst_->told.push_back({to, std::nullopt});
     }
-    if (eow.type == static_cast<std::uint8_t>(pdu::EowType::drc_request)) {
+    if (eow.type == static_cast<std::uint8_t>(pdu::EowType::drc_request) ||
+        eow.type == static_cast<std::uint8_t>(pdu::EowType::offering_advice)) {
       burst_->told.back().advice = peer->control.advice();
     }
   }
@@ -1123,6 +1201,12 @@ void DataTransfer::on_measured(Instant now, const modem::CarrierDown& event) {
   record->adaptation.on_measured(now, burst, cut, reply_time(now), record->control, free);
 }
 
+// True if there is a connection to a station that follows advice as we do.
+bool DataTransfer::may_advise(Address peer) const {
+  const auto connection = connections_.find(peer);
+  return connection != connections_.end() && adapts(connection->second);
+}
+
 void DataTransfer::tell_advice(Instant now) {
   if (!config_.adaptation) return;
   for (auto& [peer, connection] : connections_) {
@@ -1138,6 +1222,7 @@ void DataTransfer::tell_advice(Instant now) {
 
 void DataTransfer::follow_advice(Address source, const pdu::Eow& eow) {
   const bool told = eow.type == static_cast<std::uint8_t>(pdu::EowType::drc_request) ||
+                    eow.type == static_cast<std::uint8_t>(pdu::EowType::offering_advice) ||
                     eow.type == static_cast<std::uint8_t>(pdu::EowType::extensions);
   const auto connection = connections_.find(source);
   if (!config_.adaptation || !told || connection == connections_.end()) return;
@@ -1172,8 +1257,10 @@ bool DataTransfer::anything_to_send() const {
 }
 
 WaitingWork DataTransfer::waiting_work() const {
-  WaitingWork work{.nonarq = nonarq_tx_.has_work(true) || nonarq_tx_.has_work(false),
-                   .expedited_audience = nonarq_tx_.expedited_audience(resting(true))};
+  WaitingWork work{.nonarq = nonarq_tx_.has_work(true) || nonarq_tx_.has_work(false)};
+  if (const CpduRequest* next = nonarq_tx_.next_expedited(resting(true))) {
+    work.expedited_audience = next->destination;
+  }
   for (const auto& [peer, record] : peers_) {
     if (record.control.has_work()) work.controls.push_back(peer);
   }

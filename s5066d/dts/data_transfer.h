@@ -169,11 +169,14 @@ class DataTransfer {
   void on_dpdu(const Arrival& arrival, pdu::Nonarq& nonarq);
   void on_dpdu(const Arrival& arrival, pdu::Warning& warning);
   void on_dpdu(const Arrival& arrival, pdu::Unsupported& unsupported);
-  void on_eow(Address source, const pdu::Eow& eow);
+  void on_eow(Instant now, Address source, const pdu::Eow& eow);
   void note_activity();
+  void note_set_up(Instant now, Address source, const pdu::Eow& eow);
+  void take_set_up_news(Instant now, Peer& record, Connection& connection);
 
   void on_measured(Instant now, const modem::CarrierDown& event);
   Peer* heard_peer(Instant now);
+  bool may_advise(Address peer) const;
   void tell_advice(Instant now);
   void follow_advice(Address source, const pdu::Eow& eow);
   void note_answer(Connection& connection, std::optional<Instant> formed_at);
@@ -192,6 +195,7 @@ class DataTransfer {
   void note_warned(Instant now, const PendingWarning& warning);
 
   Peer* peer_record(Address peer);
+  modem::Mode control_mode(Address peer) const;
   void collect(PeerControl& control);
   Duration transmission_max(const modem::Mode& mode) const;
   void transmit(Instant now);

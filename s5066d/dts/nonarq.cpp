@@ -71,12 +71,12 @@ bool NonarqSender::has_unfinished() const {
          std::any_of(regular_.begin(), regular_.end(), unfinished);
 }
 
-std::optional<Address> NonarqSender::expedited_audience(const std::vector<Address>& resting) const {
+const CpduRequest* NonarqSender::next_expedited(const std::vector<Address>& resting) const {
   for (const Transfer& t : expedited_) {
     const Address to = t.request.destination;
-    if (std::find(resting.begin(), resting.end(), to) == resting.end()) return to;
+    if (std::find(resting.begin(), resting.end(), to) == resting.end()) return &t.request;
   }
-  return std::nullopt;
+  return nullptr;
 }
 
 void NonarqSender::drop_expired(Instant now) {

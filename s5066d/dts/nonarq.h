@@ -41,8 +41,8 @@ class NonarqSender {
   bool waits_for(Address destination, bool expedited) const;
   /// True if something remains to be sent after the last fill.
   bool has_unfinished() const;
-  /// Returns the destination of the oldest expedited C_PDU that may go now.
-  std::optional<Address> expedited_audience(const std::vector<Address>& resting) const;
+  /// Returns the oldest expedited C_PDU that may go now; null if there is none.
+  const CpduRequest* next_expedited(const std::vector<Address>& resting) const;
 
   /// Drops expired C_PDUs. A C_PDU that is on the air stays until that transmission is over.
   void drop_expired(Instant now);

@@ -16,6 +16,8 @@ namespace {
 /// told what it can receive, and so does a mode until something was received in it.
 constexpr Duration kTrial = std::chrono::seconds(13);
 constexpr unsigned kTrialsMax = 2;
+/// One trial in this many fails, as a rule.
+constexpr int kFailuresPerTrial = 4;
 /// Missing replies from which on the channel may be such that only a long interleaver helps.
 constexpr unsigned kMissesForLong = 3;
 /// Missing replies that count; a single one may be a chance loss.
@@ -23,6 +25,10 @@ constexpr unsigned kMissesUnheard = 2;
 /// Number of type 6 messages of a change by agreement, and an upper bound of the octets of one.
 constexpr int kMessagesOfChange = 5;
 constexpr std::size_t kControlOctets = 40;
+/// The short interleaver of 110A needs this much more than the long one on a fading channel (dB),
+/// and its preamble is hardly ever missed from this SNR on.
+constexpr double kShortNeedsMoreDb = 2;
+constexpr double kShortPreambleDb = -3;
 /// Largest factor of a rate step. It is rare that a rate cannot be received although a quarter of
 /// it can.
 constexpr std::uint32_t kStepMax = 4;
@@ -84,7 +90,10 @@ void PeerAdaptation::on_measured(Instant now, HeardBurst& burst, bool cut, Durat
   const bool slower = advised_mode_ && less_robust(*advised_mode_, burst.mode);
   const Instant began = *burst.start - modem::preamble_duration(burst.mode);
   const bool late = began > advised_at_ + reply_time;
-  if (slower && !burst.managed) {
+  // A peer that adapts acknowledges in a quicker mode than it was advised for its data.
+  const bool managed = burst.managed || (burst.link_control && free);
+  const bool answers = free && !burst.data && slower && burst.mode == answer_mode(*advised_mode_);
+  if (slower && !managed && !answers) {
     if (received_mode_ != burst.mode) {
       selector_->on_lost(*advised_mode_);
     } else if (late) {
@@ -105,7 +114,7 @@ void PeerAdaptation::on_measured(Instant now, HeardBurst& burst, bool cut, Durat
   // working mode, because a mode may not be received at all although the SNR suffices.
   const std::uint32_t most = std::max(received_max_bps_, config_.mode.rate_bps);
   selector_->set_rate_max(free ? UINT32_MAX : kStepMax * most);
-  for (const Reception& reception : burst.meter.receptions(burst.managed)) {
+  for (const Reception& reception : burst.meter.receptions(managed)) {
     selector_->on_reception(now, reception);
   }
 }
@@ -329,6 +338,23 @@ void PeerAdaptation::on_refused(pdu::DrcReason reason) {
   if (reason != pdu::DrcReason::none) refused_mode_ = std::exchange(requested_mode_, std::nullopt);
 }
 
+// A long interleaver takes a long preamble and a whole long block for a few octets. A slower rate
+// with the short interleaver is as sure and quicker, as long as its preamble can be heard.
+modem::Mode PeerAdaptation::answer_mode(const modem::Mode& mode) const {
+  if (mode.interleaver != modem::Interleaver::long_) return mode;
+  const double needed = snr_needed_db(mode);
+  modem::Mode quickest = mode;
+  for (const modem::Mode& other : modes_) {
+    if (other.interleaver != modem::Interleaver::short_) continue;
+    if (other.waveform != modem::Waveform::ms110a || needed < kShortPreambleDb) continue;
+    if (snr_needed_db(other) + kShortNeedsMoreDb > needed) continue;
+    if (modem::airtime(other, kControlOctets) < modem::airtime(quickest, kControlOctets)) {
+      quickest = other;
+    }
+  }
+  return quickest;
+}
+
 void PeerAdaptation::on_transmitted(Instant now, const modem::Mode& mode, bool sent, bool asks) {
   if (sent) ++trials_;
   if (sent && asks && config_.full_duplex) {
@@ -358,6 +384,14 @@ Duration PeerAdaptation::transmission_max(const PeerControl& control, const Conn
   if (began && !untried) return otherwise;
   const std::size_t longest =
       pdu::data_ack_octets(connection.longest_waiting(), pdu::kSelectiveOctetsMax);
+  // A trial costs another preamble and answer, and a failure the whole transmission.
+  const Duration trial_costs =
+      2 * modem::preamble_duration(mode) + modem::data_duration(mode, kControlOctets);
+  const bool is_last = std::none_of(modes_.begin(), modes_.end(), [&](const modem::Mode& other) {
+    return less_robust(mode, other);
+  });
+  const Duration whole = modem::data_duration(mode, connection.queued_octets() + longest);
+  if (is_last || (began && whole <= kTrial + kFailuresPerTrial * trial_costs)) return otherwise;
   return std::min(otherwise, std::max(kTrial, modem::data_duration(mode, longest)));
 }
 

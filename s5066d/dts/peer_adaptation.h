@@ -67,6 +67,9 @@ class PeerAdaptation {
   /// Returns the reason for the last request that failed.
   const std::optional<pdu::DrcReason>& refusal() const { return refusal_; }
 
+  /// Returns the mode for an acknowledgement alone, if data would go in `mode`: the quickest one
+  /// that needs no higher SNR.
+  modem::Mode answer_mode(const modem::Mode& mode) const;
   /// A transmission with data for the peer is over. `asks`: it asked for an answer.
   void on_transmitted(Instant now, const modem::Mode& mode, bool sent, bool asks);
   /// Returns the longest transmission to the peer: `otherwise`, or less while the mode is a trial.

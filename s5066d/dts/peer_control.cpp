@@ -220,6 +220,7 @@ void PeerControl::on_eow(const pdu::Eow& eow) {
       return;
     case EowType::hdr_request:  // only in a type 6, with its extension (C.5.5)
     case EowType::extensions:   // only if we offer some ourselves
+    case EowType::offering_advice:
       break;
   }
   counters_.add(Counter::eows_unrecognised);
@@ -261,6 +262,7 @@ std::optional<modem::Mode> PeerControl::advised() const {
 
 void PeerControl::on_unrecognised(std::uint8_t type) {
   if (type == to_number(EowType::capability)) knows_capabilities_ = false;
+  if (type == to_number(EowType::extensions)) knows_extensions_ = false;
   const RateChange::Step before = rate_.step();
   rate_.on_unrecognised(type);
   if (rate_.step() != before) management_.stop();
@@ -338,6 +340,22 @@ pdu::Eow PeerControl::eow_for(std::uint8_t dpdu_type) const {
     return pdu::make_eow(EowType::drc_request, *advice_);
   }
   return knows_capabilities_ ? pdu::make_capability(own_capabilities()) : pdu::Eow{};
+}
+
+// A station that has offered its extensions gets ours and the advice in one EOW, so that a burst
+// with a single header tells everything. A call offers, in the first header only if it is the only
+// one. The answer to a call without an offer tells nothing but what the standard defines.
+pdu::Eow PeerControl::set_up_eow(std::size_t copy, std::size_t copies, bool offered) const {
+  if (owed_.type != 0 && copy == 0) return owed_;
+  // Full duplex begins when both have told that they have it, which only the capabilities do.
+  if (config_.full_duplex && copy % 2 == 0) {
+    return eow_for(static_cast<std::uint8_t>(DpduType::expedited_nonarq));
+  }
+  if (offered && advice_) return pdu::make_eow(EowType::offering_advice, *advice_);
+  const bool offers = !connected_ && config_.extensions != 0 && knows_extensions_;
+  const bool alone = copies == 1 && (config_.extensions & pdu::extension::kAdapts) != 0;
+  if (offers && (alone || copy % 2 == 1)) return pdu::make_extensions(config_.extensions);
+  return eow_for(static_cast<std::uint8_t>(DpduType::expedited_nonarq));
 }
 
 void PeerControl::collect() {

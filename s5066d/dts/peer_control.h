@@ -21,10 +21,11 @@ class PeerControl {
  public:
   struct Config {
     Address self;
-    modem::Mode mode;          // of our transmissions, until another one is agreed on
-    bool rate_change = true;   // data rate change is offered
-    bool full_duplex = false;  // we receive while we send, on another frequency
-    unsigned repeats_max = 3;  // repetitions of a type 6 without an answer (C.6.4.2(11))
+    modem::Mode mode;             // of our transmissions, until another one is agreed on
+    bool rate_change = true;      // data rate change is offered
+    bool full_duplex = false;     // we receive while we send, on another frequency
+    std::uint8_t extensions = 0;  // bits that we offer (EOW type 14)
+    unsigned repeats_max = 3;     // repetitions of a type 6 without an answer (C.6.4.2(11))
     std::vector<modem::Mode> unusable = {};  // modes in which we cannot transmit
     std::vector<modem::Mode> listened = {};  // modes that our receiver decodes; see modem::is_heard
   };
@@ -115,6 +116,9 @@ class PeerControl {
 
   /// Returns the EOW for the header of a D_PDU of this type, which is not 6 (C.3.2.2).
   pdu::Eow eow_for(std::uint8_t dpdu_type) const;
+  /// Returns the EOW for one of `copies` equal D_PDUs of type 8 that control a link. The copies
+  /// tell different things. `offered`: the peer has offered to follow advice, as we do.
+  pdu::Eow set_up_eow(std::size_t copy, std::size_t copies, bool offered) const;
   /// Call when a D_PDU with that EOW has left the antenna.
   void on_eow_sent() {
     owed_ = {};
@@ -149,7 +153,9 @@ class PeerControl {
   bool asks_ = false;
   std::optional<pdu::DrcRequest> advised_;  // last advice of the peer
   std::optional<std::uint8_t> capabilities_;
-  bool knows_capabilities_ = true;  // the peer has not said that it knows no such message
+  // The peer has not said that it knows no such message:
+  bool knows_capabilities_ = true;
+  bool knows_extensions_ = true;
   unsigned capability_due_ = 0;  // transmissions that carry our capabilities before anything else
   pdu::Eow owed_;                // EOW for the next D_PDU
   bool frequency_refused_ = false;  // the refusal goes out when no change is under way

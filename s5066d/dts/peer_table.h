@@ -7,21 +7,34 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 
 #include "s5066d/base/ids.h"
+#include "s5066d/base/time.h"
 #include "s5066d/dts/long_data_memory.h"
 #include "s5066d/dts/peer_adaptation.h"
 #include "s5066d/dts/peer_control.h"
 #include "s5066d/dts/transfer_state.h"
+#include "s5066d/pdu/dpdu.h"
 
 namespace s5066::dts {
+
+/// News about the next connection that came in the headers of link control, before the connection
+/// was there.
+struct SetUpNews {
+  std::optional<std::uint8_t> offered;  // bits of EOW type 14
+  std::optional<pdu::Eow> advice;       // advisory EOW type 1
+  Instant at{};                         // when the last of it came
+};
 
 struct Peer {
   PeerControl control;
   PeerAdaptation adaptation;
   TransferMachine state;
   LongDataMemory long_data;
-  std::uint64_t heard = 0;  // counter value when it was heard last
+  SetUpNews set_up;
+  std::optional<modem::Mode> heard_in;  // mode of its last link control
+  std::uint64_t heard = 0;              // counter value when it was heard last
 };
 
 class PeerTable {

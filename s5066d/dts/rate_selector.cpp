@@ -46,6 +46,16 @@ constexpr double kCorrelation = 0.3;
 /// before.
 constexpr unsigned kCorrelationBlocksMin = 8;
 constexpr double kCorrelationBlocks = 20;
+/// The first advice is for a message of this many octets, because no data has been heard yet. A
+/// failure of the first data costs this many seconds besides, for the wait and another request.
+constexpr std::size_t kFirstOctets = 1000;
+constexpr double kFirstLostSeconds = 9;
+/// The blocks of link control are few. If they have one SNR all the same, the channel probably does
+/// not fade: a mode then needs this much less (dB), and its need varies less from link to link.
+constexpr double kSteadyDb = 1.2;
+constexpr double kSteadyVariance = 0.3;
+/// Weight, in blocks, of the spread that is expected before it is measured.
+constexpr double kSpreadBlocksBefore = 2;
 /// Width of the transition between nothing and all received, without fading.
 constexpr double kWidthDb = 1;
 /// Seconds between two bulk transmissions, including the answer.
@@ -156,15 +166,28 @@ double RateSelector::evened_out(const Mode& mode) const {
 // blocks differ by the fading that the interleaver does not even out. The spread of one interleaver
 // predicts that of the other.
 double RateSelector::width_db(const Mode& mode) const {
+  return std::hypot(kWidthDb, spread_of(mode));
+}
+
+double RateSelector::spread_of(const Mode& mode) const {
   const auto& own = spread_db_[kind(mode)];
   const auto& other = spread_db_[1 - kind(mode)];
-  double spread = blind_ ? 0 : kind(mode) == 0 ? kSpreadShortDb : kSpreadLongDb;
-  if (own) {
-    spread = *own;
-  } else if (other) {
-    spread = kind(mode) == 0 ? *other / evened_out(mode) : *other * evened_out(mode);
-  }
-  return std::hypot(kWidthDb, spread);
+  if (own) return *own;
+  if (other) return kind(mode) == 0 ? *other / evened_out(mode) : *other * evened_out(mode);
+  return blind_ ? 0 : kind(mode) == 0 ? kSpreadShortDb : kSpreadLongDb;
+}
+
+// Returns 1 for a channel whose blocks all have the same SNR, and 0 for one that fades as much as
+// is expected of a channel not yet measured. Once data was heard, the offsets tell more.
+double RateSelector::steadiness(const Mode& mode) const {
+  if (receptions_ > 0 || blind_) return 0;
+  const double usual = kind(mode) == 0 ? kSpreadShortDb : kSpreadLongDb;
+  return 1 - std::clamp(spread_of(mode) / usual, 0.0, 1.0);
+}
+
+double RateSelector::offset_variance(std::size_t at) const {
+  const double steady = steadiness(config_.modes[at]);
+  return offsets_.variance(at) * (1 - (1 - kSteadyVariance) * steady);
 }
 
 double RateSelector::needed_db(std::size_t at) const {
@@ -174,17 +197,19 @@ double RateSelector::needed_db(std::size_t at) const {
 
 // The more the long interleaver evens out, the more the remaining fading hits the short one.
 double RateSelector::extra_db(const Mode& mode) const {
-  return kind(mode) == 0 ? kExtraShortDb * (1 - evened_out(mode)) : 0;
+  const double steady = steadiness(mode);
+  const double fading = kind(mode) == 0 ? kExtraShortDb * (1 - evened_out(mode)) : 0;
+  return fading * (1 - steady) - kSteadyDb * steady;
 }
 
 double RateSelector::hoped_db(std::size_t at) const {
-  return needed_db(at) - kHope * std::sqrt(offsets_.variance(at));
+  return needed_db(at) - kHope * std::sqrt(offset_variance(at));
 }
 
 // Returns the width including all uncertainty.
 double RateSelector::full_width_db(std::size_t at) const {
   const double blocks = width_db(config_.modes[at]);
-  return std::sqrt(blocks * blocks + offsets_.variance(at) + snr_variance_);
+  return std::sqrt(blocks * blocks + offset_variance(at) + snr_variance_);
 }
 
 double RateSelector::arrives(std::size_t at) const {
@@ -193,7 +218,7 @@ double RateSelector::arrives(std::size_t at) const {
 
 // Returns the arriving share if the mode needs as little SNR as may well be.
 double RateSelector::arrives_at_best(std::size_t at) const {
-  const double needed = needed_db(at) - kHopeShort * std::sqrt(offsets_.variance(at));
+  const double needed = needed_db(at) - kHopeShort * std::sqrt(offset_variance(at));
   const double width = std::hypot(width_db(config_.modes[at]), std::sqrt(snr_variance_));
   return normal((snr_db_.value_or(0) - needed) / width);
 }
@@ -201,13 +226,19 @@ double RateSelector::arrives_at_best(std::size_t at) const {
 // Returns the octets per second, if that share of them arrives.
 double RateSelector::yield(std::size_t at, double arrives) const {
   const Mode& mode = config_.modes[at];
+  const double missed =
+      blind_ ? 0 : normal((preamble_needed_db(mode) - snr_db_.value_or(0)) / kPreambleWidthDb);
+  if (receptions_ == 0) {
+    const double come = (1 - missed) * arrives;
+    const double seconds = to_seconds(modem::airtime(mode, kFirstOctets)) + kBulkReplySeconds +
+                           (1 - come) * kFirstLostSeconds;
+    return static_cast<double>(kFirstOctets) * come / seconds;
+  }
   const auto largest = *std::max_element(octets_.begin(), octets_.end());
   const std::size_t octets =
       bulk_ ? modem::capacity(mode, config_.transmission_max) : std::max<std::size_t>(largest, 20);
   const double seconds =
       to_seconds(modem::airtime(mode, octets)) + (bulk_ ? kBulkReplySeconds : kShortReplySeconds);
-  const double missed =
-      blind_ ? 0 : normal((preamble_needed_db(mode) - snr_db_.value_or(0)) / kPreambleWidthDb);
   return static_cast<double>(octets) * (1 - missed) * arrives / seconds;
 }
 
@@ -252,6 +283,9 @@ void RateSelector::measure_snr(Instant now, const Reception& reception) {
   if (reception.blocks >= 4) {
     const double weight = spread ? blocks / (blocks + 8) : 1;
     spread = (1 - weight) * spread.value_or(0) + weight * reception.spread_db;
+  } else if (reception.managed && reception.blocks > 1 && !snr_db_) {
+    const double weight = blocks / (blocks + kSpreadBlocksBefore);
+    spread = (1 - weight) * spread_of(reception.mode) + weight * reception.spread_db;
   }
   if (reception.blocks >= kCorrelationBlocksMin) {
     const double own = kind(reception.mode) == 0

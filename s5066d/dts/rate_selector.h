@@ -92,6 +92,9 @@ class RateSelector {
   };
   double evened_out(const modem::Mode& mode) const;
   double width_db(const modem::Mode& mode) const;
+  double spread_of(const modem::Mode& mode) const;
+  double steadiness(const modem::Mode& mode) const;
+  double offset_variance(std::size_t at) const;
   double needed_db(std::size_t at) const;
   double hoped_db(std::size_t at) const;
   double full_width_db(std::size_t at) const;

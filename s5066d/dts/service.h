@@ -33,6 +33,13 @@ constexpr bool is_expedited(Service service) {
   return service == Service::expedited_arq || service == Service::expedited_nonarq;
 }
 
+/// Mode of an expedited non-ARQ C_PDU that goes to a single station.
+enum class ControlMode : std::uint8_t {
+  usual,     // Config::mode, or that of the connection if it is more robust
+  robust,    // the most robust one in use, because an earlier transmission was not answered
+  as_heard,  // an answer: the more robust one of the usual mode and that of the last question
+};
+
 /// D_UNIDATA_REQUEST and its expedited variant. ARQ needs a connection to the destination. Exactly
 /// one CpduConfirm or CpduRejected answers each accepted request.
 struct CpduRequest {
@@ -45,7 +52,8 @@ struct CpduRequest {
   std::uint8_t priority = 0;  // 0..15, larger first among C_PDUs that have not been segmented
   std::uint64_t flow = 0;     // the client; its C_PDUs of one priority and service keep their order
   std::uint8_t repeats = 0;   // non-ARQ only: transmissions after the first
-  std::optional<Instant> time_to_die;  // unsent parts are dropped at this time
+  std::optional<Instant> time_to_die;             // unsent parts are dropped at this time
+  ControlMode control_mode = ControlMode::usual;  // expedited non-ARQ only
 };
 
 /// ARQ: every segment was acknowledged. Non-ARQ: the last copy has left the antenna, or at least

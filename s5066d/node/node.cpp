@@ -27,6 +27,14 @@ NodeConfig completed(NodeConfig config) {
   const modem::Mode& mode = config.dts.mode;
   config.cas.exchange_time =
       2 * (modem::airtime(mode, kControlBurstOctets) + config.dts.turnaround);
+  config.cas.robust_exchange_time = config.cas.exchange_time;
+  if (config.dts.adaptation) {
+    for (const modem::Mode& other : dts::modes_in_use(config.dts)) {
+      config.cas.robust_exchange_time =
+          std::max(config.cas.robust_exchange_time,
+                   2 * (modem::airtime(other, kControlBurstOctets) + config.dts.turnaround));
+    }
+  }
   config.cas.longest_cpdu_time =
       modem::airtime(mode, kLongestCpduOctets) + config.cas.exchange_time;
   config.cas.address = config.dts.address;

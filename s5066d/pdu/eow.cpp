@@ -51,7 +51,8 @@ std::optional<std::uint8_t> rate_code(unsigned bps) {
 }
 
 Eow make_eow(EowType type, const DrcRequest& request) {
-  S5066_ASSERT(type == EowType::drc_request || type == EowType::frequency_request);
+  S5066_ASSERT(type == EowType::drc_request || type == EowType::frequency_request ||
+               type == EowType::offering_advice);
   S5066_ASSERT(request.rate < 16 && request.interleaver < 4);
   return with(type, unsigned{request.rate} << 4 | unsigned{request.interleaver} << 2 |
                         unsigned{request.advisory} << 1 | unsigned{request.equal});

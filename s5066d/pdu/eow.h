@@ -22,7 +22,10 @@ enum class EowType : std::uint8_t {
   frequency_request = 5,   // Annex I
   frequency_response = 6,  // Annex I
   hdr_request = 7,         // only in a type 6, with an extension
-  extensions = 14,         // of this suite: extensions of the standard, offered to a peer
+  /// A type of this suite: an advisory type 1 that also offers all extensions that the peer has
+  /// offered.
+  offering_advice = 13,
+  extensions = 14,  // of this suite: extensions of the standard, offered to a peer
 };
 
 /// Bits of type 14. An extension is used only with a peer that has offered it.
@@ -32,7 +35,7 @@ inline constexpr std::uint8_t kLargeWindow = 0x40;       // types 9 and 10 are u
 inline constexpr std::uint8_t kAdapts = 0x20;  // decodes every rate and interleaver, follows advice
 }  // namespace extension
 
-/// Fields of types 1 and 5 as on the air (C.5.1).
+/// Fields of types 1, 5 and 13 as on the air (C.5.1).
 struct DrcRequest {
   std::uint8_t rate = 0;         // 4 bits: see rate_bps
   std::uint8_t interleaver = 0;  // 2 bits: 0 none, 1 short, 2 long

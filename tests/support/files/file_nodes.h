@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// File relays as they run in service: each core with its spool is a client of a whole node. The
+// nodes share a simulated channel, or one with real waveforms.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gateways/common/sqlite_store.h"
+#include "gateways/file_relay/relay_core.h"
+#include "tests/support/sim_world.h"
+#include "tests/unit/gateways/temporary_folder.h"
+
+namespace s5066::sim {
+
+class FileNodes {
+ public:
+  static constexpr std::size_t kAbsent = 9;  // an address without a station
+
+  explicit FileNodes(Seed seed, std::size_t stations = 3)
+      : FileNodes(seed, WorldOptions{.stations = stations, .mode = {}}, {},
+                  std::chrono::milliseconds(100)) {}
+  /// `step`: the relays look at their clients' news and at their timers this often.
+  FileNodes(Seed seed, const WorldOptions& options, const World::MakeAir& make_air, Duration step);
+
+  /// Puts a file of `octets` into the spool of one station.
+  gateways::SpoolId send(std::size_t from, std::size_t to, const std::string& name,
+                         std::size_t octets);
+  std::size_t files_at(std::size_t at) const;
+  gateways::SpoolState state(std::size_t at, gateways::SpoolId id);
+  void run_for(Duration d);
+  /// Returns the time until the file stands whole in the inbox; empty if it does not within `most`.
+  std::optional<Duration> time_until_arrival(std::size_t at, const std::string& name,
+                                             Duration most);
+  World& world() { return world_; }
+
+ private:
+  using Key = std::pair<Address, Bytes>;  // the RCOP header distinguishes the U_PDUs to one station
+  struct Station {
+    gateways::SqliteStore::Config config;
+    std::optional<gateways::SqliteStore> store;
+    std::unique_ptr<file_relay::RelayCore> core;
+    Client* client = nullptr;
+    std::deque<gateways::SisEvent> news;
+    std::multimap<Key, gateways::SisRequestId> requests;
+  };
+
+  UtcSeconds utc() const;
+  static Key key_of(Address destination, ByteSpan updu);
+  static gateways::SisRequestId take_request(Station& station, const Key& key);
+  static bool note(Station& station, const sis::Primitive& primitive);
+  void serve(Station& station);
+  void give(Station& station, gateways::SisUnidata updu);
+
+  test::TemporaryFolder folder_;
+  World world_;
+  Duration step_;
+  std::vector<std::unique_ptr<Station>> stations_;
+};
+
+}  // namespace s5066::sim
