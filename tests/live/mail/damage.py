@@ -20,7 +20,7 @@ import tempfile
 from udp import Station, in_a_namespace, until
 
 MESSAGES = 80
-OCTETS = 100_000  # of a message, so that the spool is larger than what SQLite keeps in memory
+OCTETS = 100_000  # of a message or file, so that the spool is larger than what SQLite keeps in memory
 DAMAGED = [10, 20, 30]
 PAGE = 4096
 
@@ -31,16 +31,18 @@ def message(number, randomness):
 
 
 def overwrite_pages_with(station, text):
-    """Overwrites every page of the spool that has this text. Returns how many there were."""
-    pages = 0
+    """Overwrites every page of the spool that has this text. Returns the messages named in them,
+    because several rows share a page."""
+    messages = set()
     with open(station.folder / "spool/spool.db", "r+b") as spool:
         octets = spool.read()
         for place in range(0, len(octets), PAGE):
             if text in octets[place:place + PAGE]:
                 spool.seek(place)
                 spool.write(b"\xff" * PAGE)
-                pages += 1
-    return pages
+                named = re.findall(rb"mark-(\d{4})|<(\d{4})@t>", octets[place:place + PAGE])
+                messages |= {int(mark or name) for mark, name in named}
+    return messages
 
 
 def restart_after_damage(station):
@@ -74,7 +76,8 @@ def play(alpha, bravo):
         for number in range(MESSAGES):
             client.sendmail("a@alpha.example", ["x@bravo.example"], message(number, randomness))
     until(lambda: "spool_backed_up" in alpha.log.read_text(), alpha)
-    damaged = [n for n in DAMAGED if overwrite_pages_with(alpha, b"mark-%04d" % n)]
+    damaged = sorted(set().union(*(overwrite_pages_with(alpha, b"mark-%04d" % n)
+                                   for n in DAMAGED)))
     if not damaged:
         sys.exit("the messages are not in the database yet")
 
@@ -138,8 +141,9 @@ inbox_directory: "{folder}/inbox" spool_reserve_octets: 1000000\n''')
 def play_relay(relay):
     """Damages the page with the rows of some files, and lets an operator look at one of them."""
     names = [f"file-{number:03d}-{'n' * 180}" for number in range(60)]
+    randomness = random.Random(2)
     for name in names:
-        (relay.folder / name).write_bytes(b"octets of " + name.encode())
+        (relay.folder / name).write_bytes(name.encode() + randomness.randbytes(OCTETS))
         relay.ask("send", "--to", "1.2.3.4", str(relay.folder / name))
     relay.process.terminate()
     relay.process.wait()
