@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of management messages (A.2.1.15, A.2.1.16): lines of text, name=value. The page
-// docs/protocol/management.md explains the names.
+// docs/conformance/management_names.md explains the names.
 #pragma once
 
 #include <cstdint>
