@@ -44,16 +44,6 @@ bool adapts(const Connection& connection) {
   return (connection.extensions() & pdu::extension::kAdapts) != 0;
 }
 
-TurnControl::Config turn_config(const Config& config) {
-  const Duration detection = modem::preamble_duration(config.mode);
-  return {.self = config.address,
-          .turnaround = config.turnaround,
-          .preamble = detection,
-          .reply_guard = kHalfSecond + detection + config.turnaround,
-          .slot = detection + config.turnaround,
-          .dedicated = config.dedicated_frequency};
-}
-
 /// Returns how many octets a receiver has when the data part of a burst is cut off after
 /// `data_time`. Only whole blocks count. In STANAG 4285 the delay of an octet in the interleaver
 /// equals the time that a burst needs to empty it.
@@ -86,7 +76,11 @@ DataTransfer::DataTransfer(const Config& config, Rng& rng, Counters& counters, T
       modes_(modes_to_choose_from(config.mode, config.adaptation.value_or(RateLimits{}))),
       counters_(counters),
       trace_(trace),
-      turn_(turn_config(config), rng),
+      turn_({.self = config.address,
+             .turnaround = config.turnaround,
+             .preamble = modem::preamble_duration(config.mode),
+             .dedicated = config.dedicated_frequency},
+            rng),
       reception_(counters),
       nonarq_tx_(
           {segment_octets(config), segment_octets_max(config), config.nonarq_queue_octets_max},

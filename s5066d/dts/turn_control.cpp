@@ -30,6 +30,8 @@ constexpr Duration kReplyWithinMax = std::chrono::minutes(1);
 /// For this time after a transmission that a receiver decoded, measured power counts as that
 /// transmission.
 constexpr Duration kPowerKnown = std::chrono::milliseconds(500);
+/// Part of the reply guard that is neither a preamble nor a turnaround.
+constexpr Duration kGuardBeyondPreamble = std::chrono::milliseconds(500);
 }  // namespace
 
 TurnControl::TurnControl(const Config& config, Rng& rng)
@@ -299,7 +301,7 @@ bool TurnControl::run_is_long(Instant now) const {
 bool TurnControl::takes_own_turn(Instant now) const {
   // A station that has data later finds the slots of the others already running.
   const Instant lapses = std::max(quiet_since_, heard_until_) + config_.turnaround +
-                         (config_.reply_guard - config_.preamble);
+                         kGuardBeyondPreamble + config_.turnaround;
   if (!own_turn_ || (!carrier_since_ && now > lapses)) return false;
   const bool enough = now < shared_until_ ? own_turns_ >= config_.own_turns_max : run_is_long(now);
   return answer_owed_ || !enough;
@@ -355,11 +357,11 @@ void TurnControl::note_held(Instant now, Instant until) {
 }
 
 Duration TurnControl::slot(Instant now) const {
-  return config_.slot + preamble(now) - config_.preamble;
+  return preamble(now) + config_.turnaround;
 }
 
 Duration TurnControl::reply_guard(Instant now) const {
-  return config_.reply_guard + preamble(now) - config_.preamble;
+  return kGuardBeyondPreamble + preamble(now) + config_.turnaround;
 }
 
 void TurnControl::draw_backoff(Instant now) {

@@ -45,8 +45,6 @@ class TurnControl {
     Address self;
     Duration turnaround;         // silence after any transmission: key-up, settling, processing
     Duration preamble;           // ours; preambles heard of others may be longer
-    Duration reply_guard;        // by then an answer with that preamble has been detected
-    Duration slot;               // longer than the detection of that preamble plus turnaround
     unsigned own_turns_max = 2;  // own turns in a row before the others get their chance
     Duration gap_alone = std::chrono::milliseconds(500);  // extra gap after an own transmission
     std::uint32_t slots_min = 4;  // slots to draw from if no other station was heard
@@ -155,7 +153,9 @@ class TurnControl {
   bool hold_is_used_up(Instant now) const;
   bool hold_is_stale(Instant now) const;
   void note_held(Instant now, Instant until);
+  /// Returns the time by which an answer with the longest preamble has been detected.
   Duration reply_guard(Instant now) const;
+  /// Returns the length of a slot: the detection of the longest preamble, and the turnaround.
   Duration slot(Instant now) const;
   void give_up_carrier(Instant now);
   void end_carrier(Instant now, Instant ended_at, bool end_heard);

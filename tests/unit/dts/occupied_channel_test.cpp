@@ -46,11 +46,8 @@ class OccupiedChannel : public ::testing::Test {
   static constexpr Duration kGuard = 1300ms;
   static constexpr Duration kSlot = 800ms;
   static constexpr Duration kMax = TurnControl::kOccupiedMax;
-  static constexpr TurnControl::Config kConfig{.self = kUs,
-                                               .turnaround = kTurnaround,
-                                               .preamble = 600ms,
-                                               .reply_guard = kGuard,
-                                               .slot = kSlot};
+  static constexpr TurnControl::Config kConfig{
+      .self = kUs, .turnaround = kTurnaround, .preamble = 600ms};
   Rng rng_{5};
   TurnControl turn_{kConfig, rng_};
   Instant now_{};
@@ -242,12 +239,7 @@ TEST_F(OccupiedChannel, a_carrier_that_was_too_long_is_given_up_once) {
 TEST_F(OccupiedChannel, the_power_of_a_known_transmission_changes_no_slot) {
   const auto begins = [](bool with_power) {
     Rng rng(5);
-    TurnControl turn({.self = kUs,
-                      .turnaround = kTurnaround,
-                      .preamble = 600ms,
-                      .reply_guard = kGuard,
-                      .slot = kSlot},
-                     rng);
+    TurnControl turn({.self = kUs, .turnaround = kTurnaround, .preamble = 600ms}, rng);
     std::vector<Instant> at;
     for (Instant begin = t(10s); begin < t(200s); begin += 30s) {
       turn.on_transmit_wanted(begin - 1ms, false);
@@ -422,7 +414,7 @@ INSTANTIATE_TEST_SUITE_P(Periods, AnyFlap,
 // occupancy holds back.
 TEST_F(FlappingDetector, a_slot_more_than_140_s_away_is_put_off_no_more) {
   TurnControl::Config config = kConfig;
-  config.slot = 6s;
+  config.preamble = 6s - kTurnaround;
   int far = 0;
   for (unsigned others = 28; others <= 31; ++others) {
     for (unsigned seed = 1; seed <= 10; ++seed) {

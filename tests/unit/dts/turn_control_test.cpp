@@ -54,11 +54,8 @@ class Turn : public ::testing::Test {
   static constexpr Duration kPreamble = 600ms;
   static constexpr Duration kGuard = 1300ms;
   static constexpr Duration kSlot = 800ms;
-  static constexpr TurnControl::Config kConfig{.self = kUs,
-                                               .turnaround = kTurnaround,
-                                               .preamble = kPreamble,
-                                               .reply_guard = kGuard,
-                                               .slot = kSlot};
+  static constexpr TurnControl::Config kConfig{
+      .self = kUs, .turnaround = kTurnaround, .preamble = kPreamble};
   Rng rng_{5};
   TurnControl turn_;
   Instant now_{};
@@ -430,12 +427,7 @@ TEST_F(Turn, one_of_two_that_missed_an_answer_goes_on_at_once) {
 // Method: a transmission of a minute is not answered, and then polls of a second.
 TEST_F(Turn, among_three_the_silence_after_misses_covers_a_long_transmission) {
   for (const bool third : {true, false}) {
-    TurnControl turn({.self = kUs,
-                      .turnaround = kTurnaround,
-                      .preamble = kPreamble,
-                      .reply_guard = kGuard,
-                      .slot = kSlot},
-                     rng_);
+    TurnControl turn({.self = kUs, .turnaround = kTurnaround, .preamble = kPreamble}, rng_);
     turn.on_station_heard(t(0s), kPeer, third ? kThird : kUs, false, true);
     Duration widest{};
     Instant now = t(1s);
@@ -492,12 +484,7 @@ TEST(TurnControl, a_missing_answer_is_told_before_the_turn_that_begins_with_it) 
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE(seed);
     Rng rng(seed);
-    TurnControl turn({.self = {0x01020302},
-                      .turnaround = 200ms,
-                      .preamble = 600ms,
-                      .reply_guard = 1300ms,
-                      .slot = 800ms},
-                     rng);
+    TurnControl turn({.self = {0x01020302}, .turnaround = 200ms, .preamble = 600ms}, rng);
     turn.on_transmit_wanted(Instant{60s}, true);
     turn.on_deadline(Instant{60s});
     ASSERT_TRUE(turn.poll_action());
