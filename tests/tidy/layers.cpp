@@ -99,6 +99,15 @@ const std::vector<Layer> kLayers = {
      {"gateway ports", "sis core", "base"},
      {},
      true},
+    {"traffic core",
+     "gateways/traffic/(probe|load_schedule|run_statistics|receiver_core)\\.(h|cpp)",
+     {"base"},
+     {},
+     true},
+    {"traffic",
+     "gateways/traffic/.*",
+     {"traffic core", "posix", "base"},
+     shell_and({"asio", "program_options"})},
     {"gateway core",
      "gateways/(.*_core\\.(h|cpp)|.*_(port|types)\\.(h|cpp)|file_relay/bftp\\.(h|cpp)|acp142/mail/"
      "((mule|delivery_room|next_hops|delivery_report|address_table|p_mul_names|mail_news|"

@@ -20,6 +20,7 @@
 #include "gateways/file_relay/sender_core.h"
 #include "gateways/ip_client/ip_client_core.h"
 #include "gateways/p_mul/counters.h"
+#include "gateways/traffic/receiver_core.h"
 #include "modem/api/counters.h"
 #include "modem/audio/cable_hub.h"
 #include "s5066d/base/metrics.h"
@@ -30,7 +31,7 @@
 namespace s5066 {
 namespace {
 
-enum class Program { s5066d, relay, acp142, ip, cable };
+enum class Program { s5066d, relay, acp142, ip, cable, traffic };
 
 /// The counters of one enumeration, and the programs that have them.
 struct Family {
@@ -66,6 +67,7 @@ std::vector<Family> families() {
       family<acp142::MailCounter>("MailCounter", {acp142}),
       family<ip_client::IpCounter>("IpCounter", {ip}),
       family<ip_client::Drop>("Drop", {ip}),
+      family<traffic::TrafficCounter>("TrafficCounter", {traffic}),
   };
 }
 
