@@ -29,8 +29,11 @@ void halve(std::vector<Interval>& intervals) {
     Interval& to = merged[i / 2];
     to.octets += intervals[i].octets;
     to.probes += intervals[i].probes;
+    if (intervals[i].delays == 0) continue;
+    const double max_s = intervals[i].delay_max_s;
+    to.delay_max_s = to.delays > 0 ? std::max(to.delay_max_s, max_s) : max_s;
     to.delay_sum_s += intervals[i].delay_sum_s;
-    to.delay_max_s = std::max(to.delay_max_s, intervals[i].delay_max_s);
+    to.delays += intervals[i].delays;
   }
   intervals = std::move(merged);
 }
@@ -84,8 +87,10 @@ void RunStatistics::on_probe(const Arrival& arrival, const Probe& probe) {
   ++interval.probes;
   if (!delay) return;
   delays_.push_back(*delay);
-  interval.delay_sum_s += to_seconds(*delay);
-  interval.delay_max_s = std::max(interval.delay_max_s, to_seconds(*delay));
+  const double delay_s = to_seconds(*delay);
+  interval.delay_max_s = interval.delays > 0 ? std::max(interval.delay_max_s, delay_s) : delay_s;
+  interval.delay_sum_s += delay_s;
+  ++interval.delays;
 }
 
 Interval& RunStatistics::interval_at(Instant at) {
@@ -118,8 +123,8 @@ RunFigures RunStatistics::figures() const {
     // The smallest delay has become 0, here as in the figures.
     const auto smallest = std::min_element(delays_.begin(), delays_.end());
     for (Interval& interval : figures.intervals) {
-      if (smallest == delays_.end() || interval.probes == 0) continue;
-      interval.delay_sum_s -= to_seconds(*smallest) * interval.probes;
+      if (interval.delays == 0) continue;
+      interval.delay_sum_s -= to_seconds(*smallest) * interval.delays;
       interval.delay_max_s -= to_seconds(*smallest);
     }
   }

@@ -32,6 +32,7 @@ struct DelayFigures {
 struct Interval {
   std::uint64_t octets = 0;
   std::uint32_t probes = 0;
+  std::uint32_t delays = 0;  // probes with a delay
   double delay_sum_s = 0;
   double delay_max_s = 0;
 };

@@ -24,6 +24,10 @@ double share_lost(const RunFigures& f) {
   return all > 0 ? f.lost / all : 0;
 }
 
+double mean_delay_s(const Interval& interval) {
+  return interval.delays > 0 ? interval.delay_sum_s / interval.delays : 0;
+}
+
 void put_text(std::string& out, const RunReport& run) {
   const RunFigures& f = run.figures;
   put(out, "%s run %08x from %s\n", run.stream ? "TCP" : "UDP", run.run, run.source.c_str());
@@ -37,8 +41,8 @@ void put_text(std::string& out, const RunReport& run) {
   out += '\n';
   if (f.plateau_bps > 0) {
     put(out, "  plateau     %.0f bit/s", f.plateau_bps);
-    if (f.to_half) put(out, ", 50 %% of it after %.0f s", to_seconds(*f.to_half));
-    if (f.to_four_fifths) put(out, ", 80 %% after %.0f s", to_seconds(*f.to_four_fifths));
+    if (f.to_half) put(out, ", 50 %% of it after %.1f s", to_seconds(*f.to_half));
+    if (f.to_four_fifths) put(out, ", 80 %% after %.1f s", to_seconds(*f.to_four_fifths));
     out += '\n';
   }
   if (f.delay.samples > 0) {
@@ -78,8 +82,8 @@ void put_json(std::string& out, const RunReport& run) {
   const char* comma = "";
   for (const Interval& interval : f.intervals) {
     put(out, "%s{\"octets\":%llu,\"probes\":%u,\"delay_mean_s\":%.6f,\"delay_max_s\":%.6f}", comma,
-        static_cast<unsigned long long>(interval.octets), interval.probes,
-        interval.probes > 0 ? interval.delay_sum_s / interval.probes : 0, interval.delay_max_s);
+        static_cast<unsigned long long>(interval.octets), interval.probes, mean_delay_s(interval),
+        interval.delay_max_s);
     comma = ",";
   }
   out += "]}";
@@ -155,7 +159,6 @@ void put_run(std::string& out, const RunReport& run, double top) {
   const auto rate = [interval_s](const Interval& i) {
     return 8 * static_cast<double>(i.octets) / interval_s;
   };
-  const auto mean = [](const Interval& i) { return i.probes > 0 ? i.delay_sum_s / i.probes : 0; };
   double rate_max = std::max<double>(f.line_rate_bps, 1);
   double delay_max = 1e-3;
   for (const Interval& interval : f.intervals) {
@@ -174,7 +177,7 @@ void put_run(std::string& out, const RunReport& run, double top) {
   const Panel delays{top + kPanel + kPanelGap, length_s, round_up(delay_max)};
   put_frame(out, delays, "delay: mean, and largest (red)", "s");
   put_steps(out, delays, f, "#c30", [](const Interval& i) { return i.delay_max_s; });
-  put_steps(out, delays, f, "#06c", mean);
+  put_steps(out, delays, f, "#06c", mean_delay_s);
 }
 
 }  // namespace

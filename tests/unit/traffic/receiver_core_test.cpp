@@ -254,7 +254,7 @@ TEST_F(ReceiverCoreTest, is_reported_as_text_json_and_drawing) {
             "UDP run 00000007 from 10.0.0.1\n"
             "  probes      9 of 10, 10.0 % lost, 0 twice, 0 late in order, 0 altered\n"
             "  throughput  112 bit/s in 82.0 s, 11.2 % of the line\n"
-            "  plateau     102 bit/s, 50 % of it after 30 s, 80 % after 30 s\n"
+            "  plateau     102 bit/s, 50 % of it after 30.0 s, 80 % after 30.0 s\n"
             "  delay       median 2.000 s, 90 % 2.000 s, 95 % 2.000 s, 99 % 2.000 s\n"
             "              mean 2.000 s, from 2.000 to 2.000 s\n");
   const std::string json = to_json(reports, core.counters());
