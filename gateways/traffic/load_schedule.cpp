@@ -70,8 +70,8 @@ std::optional<LoadSchedule::Item> LoadSchedule::next() {
   const Item item{.number = number_, .octets = size(), .at = from_seconds(at_s)};
   if (plan_.rate_bps > 0) {
     const double line_s = 8 * static_cast<double>(item.octets) / plan_.rate_bps;
-    const bool random = plan_.pattern == Pattern::poisson;
-    line_s_ += random ? -std::log(1 - rng_.uniform()) * line_s : line_s;
+    const bool drawn = plan_.pattern == Pattern::poisson;
+    line_s_ += drawn ? -std::log(1 - rng_.uniform()) * line_s : line_s;
   }
   ++number_;
   return item;

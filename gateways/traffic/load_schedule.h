@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When the probes of a run are sent, and how large they are. The mean rate is kept whatever the
-// pattern is, because each probe moves the time of the next one by its own time on the line.
+// The times at which the probes of a run are sent, and their sizes. The mean rate is kept whatever
+// the pattern is, because each probe moves the time of the next one by its own time on the line.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What s5066-traffic sends: a header of 36 octets and a content that the receiver can compute, so
-// that it finds octets that were altered. UDP carries one probe in a datagram, TCP one after
-// another. Numbers are big-endian.
+// The unit that s5066-traffic sends: a header of 36 octets and a content that the receiver can
+// compute, so that it finds octets that were altered. UDP carries one probe in a datagram, TCP one
+// after another. Numbers are big-endian.
 //
 //   0  "S5TR"
 //   4  version, 1

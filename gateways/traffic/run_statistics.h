@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What became of the probes of one run: loss, order, copies, delay, and throughput over time.
+// The fate of the probes of one run: loss, order, copies, delay, and throughput over time.
 //
 // The plateau is the mean throughput of the second half of the run. The time to a share of it is
 // the end of the first kWindow intervals in a row whose mean throughput reaches that share. The run

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What s5066-traffic prints about the runs that it received, as text, JSON and an SVG drawing.
+// The figures of received runs as s5066-traffic prints them: text, JSON and an SVG drawing.
 #pragma once
 
 #include <string>

@@ -188,7 +188,7 @@ void TrafficSender::stop() {
   give_up_.cancel();
   error_code ignored;
   if (!figures_.complete && tcp_socket_.is_open()) {
-    // What the kernel still holds is not sent any more.
+    // The kernel shall not send what it still holds.
     tcp_socket_.set_option(asio::socket_base::linger(true, 0), ignored);
   }
   tcp_socket_.close(ignored);

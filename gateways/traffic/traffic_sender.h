@@ -20,7 +20,7 @@
 
 namespace s5066::traffic {
 
-/// What a sender did.
+/// The result of one run at its sender.
 struct SendFigures {
   std::uint32_t run = 0;
   std::uint32_t sent = 0;

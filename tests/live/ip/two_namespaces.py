@@ -18,20 +18,16 @@ Usage: two_namespaces.py --build DIR [--keep]
 import argparse
 import json
 import os
-import pathlib
 import re
 import shutil
 import signal
 import struct
 import subprocess
 import sys
-import tempfile
 import time
 
-STATIONS = {"alpha": 1, "bravo": 2}
-MODE = "110a-2400-short"
-PATIENCE_S = 120  # for each step; far more than a slow machine takes
-PLACES = {"s5066d": "s5066d", "hfmodem": "modem/tools", "s5066-ip": "gateways/ip_client"}
+from world import PATIENCE_S, SKIPPED, STATIONS, Failure, World, check, until
+
 # In a C_PDU segment that starts a C_PDU: one octet of the C_PDU and five of the S_PDU.
 HEADERS_BEFORE_IP = 6
 
@@ -88,105 +84,6 @@ except ConnectionRefusedError:
     raise SystemExit(0)
 raise SystemExit(1)
 """
-
-
-class Failure(Exception):
-    pass
-
-
-def check(truth, what):
-    if not truth:
-        raise Failure(what)
-
-
-def until(condition, what):
-    end = time.monotonic() + PATIENCE_S
-    while not condition():
-        check(time.monotonic() < end, f"in vain: {what}")
-        time.sleep(0.05)
-
-
-class World:
-    def __init__(self, build):
-        self.build = pathlib.Path(build)
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="s5066-ip-"))
-        self.spaces = {name: f"s5066-{os.getpid()}-{name}" for name in STATIONS}
-        self.processes = {}
-
-    def program(self, name):
-        return str(self.build / PLACES[name] / name)
-
-    def within(self, name, *command):
-        return ["ip", "netns", "exec", self.spaces[name], *[str(word) for word in command]]
-
-    def run(self, name, *command):
-        return subprocess.run(self.within(name, *command), cwd=self.folder, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=PATIENCE_S)
-
-    def start(self, log, command):
-        out = open(self.folder / f"{log}.log", "ab")
-        process = subprocess.Popen(command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=out,
-                                   stderr=out)
-        self.processes[log] = process
-
-    def log(self, name):
-        path = self.folder / f"{name}.log"
-        return path.read_text() if path.exists() else ""
-
-    def make_spaces(self):
-        for space in self.spaces.values():
-            for command in (["netns", "add", space], ["-n", space, "link", "set", "lo", "up"]):
-                done = subprocess.run(["ip", *command], stderr=subprocess.DEVNULL)
-                if done.returncode != 0:
-                    return False
-        return pathlib.Path("/dev/net/tun").exists()
-
-    def configure(self, name):
-        number = STATIONS[name]
-        peer = 3 - number
-        (self.folder / f"{name}-node.textproto").write_text(
-            f'address: "1.2.0.{number}"\n'
-            f'modem {{ mode: "{MODE}" cable {{ socket: "cable.sock" station: {number - 1} }} }}\n'
-            f'sis {{ port: 5066 }}\ncontrol {{ socket: "{name}.control" }}\n')
-        (self.folder / f"{name}-ip.textproto").write_text(
-            f'control {{ socket: "{name}-ip.control" }}\n'
-            f'interface {{ addresses: "10.66.0.{number}/24" }}\n'
-            f'routes {{ prefix: "10.66.0.{peer}/32" station: "1.2.0.{peer}" }}\n'
-            f'routes {{ prefix: "10.77.0.0/16" station: "1.2.0.9" }}\n')
-
-    def start_stations(self):
-        self.start("cable", [self.program("hfmodem"), "cable", "--socket", "cable.sock", "--pace",
-                             "max"])
-        until(lambda: (self.folder / "cable.sock").exists(), "the cable")
-        for name in STATIONS:
-            self.configure(name)
-            self.start(name, self.within(name, self.program("s5066d"), "--config",
-                                         f"{name}-node.textproto", "--capture", f"{name}.pcap"))
-        for name in STATIONS:
-            until(lambda: (self.folder / f"{name}.control").exists(), f"the node of {name}")
-        self.start("dumpcap", self.within("alpha", "dumpcap", "-q", "-i", "lo", "-f",
-                                          "tcp port 5066", "-w", self.folder / "sis.pcap"))
-        until(lambda: (self.folder / "sis.pcap").exists(), "dumpcap")
-        for name in STATIONS:
-            self.start(f"{name}-ip", self.within(name, self.program("s5066-ip"), "run", "--config",
-                                                 f"{name}-ip.textproto"))
-        for name in STATIONS:
-            until(lambda: " bound " in self.log(f"{name}-ip"), f"the IP client of {name}")
-
-    def ask(self, *request):
-        return self.run("alpha", self.program("s5066-ip"), *request, "--config",
-                        "alpha-ip.textproto")
-
-    def stop(self):
-        for process in reversed(list(self.processes.values())):
-            process.terminate()
-        for process in self.processes.values():
-            try:
-                process.wait(30)
-            except subprocess.TimeoutExpired:
-                process.kill()
-        for space in self.spaces.values():
-            subprocess.run(["ip", "netns", "delete", space], stderr=subprocess.DEVNULL)
 
 
 def exchange(world):
@@ -271,18 +168,18 @@ def main():
     given = parser.parse_args()
     if os.geteuid() != 0 or not all(map(shutil.which, ("ip", "tshark", "dumpcap", "curl"))):
         print("skipped: needs root, ip, tshark, dumpcap and curl")
-        return 77
+        return SKIPPED
     world = World(given.build)
     status = 1
     try:
         if not world.make_spaces():
             print("skipped: cannot make namespaces")
-            return 77
-        world.start_stations()
-        world.start("echo", world.within("bravo", sys.executable, "-c", ECHO))
+            return SKIPPED
+        world.start_stations(capture=True)
+        world.start_python("echo", "bravo", ECHO)
         world.start("http", world.within("bravo", sys.executable, "-m", "http.server", "8080",
                                          "--bind", "10.66.0.2"))
-        until(lambda: world.run("bravo", "ss", "-ltn").stdout.count(":8080") > 0, "the web server")
+        until(lambda: world.listens("bravo", 8080), "the web server")
         exchange(world)
         fetch(world)
         operate(world)
@@ -298,11 +195,7 @@ def main():
         for name in STATIONS:
             print(world.log(f"{name}-ip"))
     finally:
-        world.stop()
-        if status == 0 and not given.keep:
-            shutil.rmtree(world.folder)
-        else:
-            print(f"logs stay in {world.folder}")
+        world.stop(keep=status != 0 or given.keep)
     return status
 
 

@@ -92,7 +92,7 @@ TEST_F(ReceiverCoreTest, finds_plateau_and_the_times_to_shares_of_it) {
   interval(12, 1);  // not over
   const RunFigures f = figures();
   EXPECT_DOUBLE_EQ(f.plateau_bps, 8 * 512 / 10.0);
-  // In intervals: 1 1 2 | 1 2 4 | 2 4 4 | 4 4 4; half of 12 is 6, four fifths are 9.6.
+  // Probes in the intervals: 1 1 2 | 1 2 4 | 2 4 4 | 4 4 4; half of 12 is 6, four fifths are 9.6.
   EXPECT_EQ(f.to_half, 40s);
   EXPECT_EQ(f.to_four_fifths, 50s);
   EXPECT_EQ(f.length, 125s);
