@@ -33,13 +33,12 @@ def until(condition, what, patience_s=PATIENCE_S):
 
 
 class World:
-    """`node` and `ip` are further lines of the configurations; `modem` those of the modem."""
+    """`node` and `ip` are further lines of the configurations."""
 
-    def __init__(self, build, mode="110a-2400-short", pace="max", modem="", node="", ip="",
-                 mtu=1500):
+    def __init__(self, build, mode="110a-2400-short", pace="max", node="", ip="", mtu=1500):
         self.build = pathlib.Path(build).resolve()
         self.mode, self.pace, self.mtu = mode, pace, mtu
-        self.more = {"modem": modem, "node": node, "ip": ip}
+        self.more = {"node": node, "ip": ip}
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="s5066-ip-"))
         self.spaces = {name: f"s5066-{os.getpid()}-{name}" for name in STATIONS}
         self.processes = {}
@@ -81,8 +80,8 @@ class World:
         peer = 3 - number
         (self.folder / f"{name}-node.textproto").write_text(
             f'address: "1.2.0.{number}"\n'
-            f'modem {{ mode: "{self.mode}" cable {{ socket: "cable.sock" station: {number - 1} }}'
-            f' {self.more["modem"]} }}\n'
+            f'modem {{ mode: "{self.mode}"\n'
+            f'  cable {{ socket: "cable.sock" station: {number - 1} }} }}\n'
             f'sis {{ port: 5066 }}\ncontrol {{ socket: "{name}.control" }}\n{self.more["node"]}\n')
         (self.folder / f"{name}-ip.textproto").write_text(
             f'control {{ socket: "{name}-ip.control" }}\n'
