@@ -45,7 +45,9 @@ void PacketQueue::push(const Line& key, Packet packet) {
 
 bool PacketQueue::replace(Flow& flow, LineState& line, Packet& packet) {
   if (!packet.datagram.tcp) return false;
-  for (auto old = flow.packets.rbegin(); old != flow.packets.rend(); ++old) {
+  const std::size_t looked_at = std::min(flow.packets.size(), config_.look_back_max);
+  const auto end = flow.packets.rbegin() + static_cast<std::ptrdiff_t>(looked_at);
+  for (auto old = flow.packets.rbegin(); old != end; ++old) {
     if (!old->datagram.tcp) continue;
     if (supersedes(*packet.datagram.tcp, *old->datagram.tcp)) {
       ++stats_.acks_superseded;

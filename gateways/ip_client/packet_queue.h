@@ -51,6 +51,8 @@ class PacketQueue {
     std::size_t line_octets_max = 256u << 10;  // of one line
     std::size_t packets_max = 4096;            // of all lines
     std::size_t quantum_octets = 300;          // share of a conversation in one round
+    // Datagrams of a conversation that are looked at for an older copy of a TCP segment.
+    std::size_t look_back_max = 256;
   };
   struct Limits {
     Duration target;  // a longer delay for a whole interval costs the head

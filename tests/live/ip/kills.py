@@ -10,7 +10,7 @@ other octets than it was sent with.
 The number of rounds is that of the environment variable S5066_KILLS, or 6. The test needs the right
 to make namespaces and /dev/net/tun, and is skipped (status 77) without.
 
-usage: kills.py --build DIR [--seed N] [--keep]
+usage: kills.py --build DIR [--pace real|max] [--seed N] [--keep]
 """
 import argparse
 import json
@@ -148,13 +148,14 @@ class Kills:
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", required=True)
+    parser.add_argument("--pace", default="max")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", action="store_true")
     given = parser.parse_args()
     if os.geteuid() != 0 or not all(map(shutil.which, ("ip", "ss", "curl"))):
         print("skipped: needs root, ip, ss and curl")
         return SKIPPED
-    world = World(given.build)
+    world = World(given.build, pace=given.pace)
     status = 1
     try:
         if not world.make_spaces():

@@ -142,6 +142,16 @@ TEST_F(PacketQueueTest, a_retransmitted_segment_replaces_the_copy_that_waits) {
   EXPECT_EQ(queue.packets(), 2u);
 }
 
+TEST_F(PacketQueueTest, the_search_for_an_older_copy_has_a_limit) {
+  const std::size_t limit = PacketQueue::Config().look_back_max;
+  for (std::uint32_t i = 0; i <= limit; ++i) push(tcp({.sequence = 10 * i, .data = 10}));
+  push(tcp({.sequence = 10, .data = 10}));
+  EXPECT_EQ(queue.stats().segments_replaced, 1u);
+  push(tcp({.sequence = 0, .data = 10}));
+  EXPECT_EQ(queue.stats().segments_replaced, 1u);
+  EXPECT_EQ(queue.packets(), limit + 2);
+}
+
 TEST_F(PacketQueueTest, a_full_line_drops_the_oldest_of_its_largest_conversation) {
   for (int i = 0; i < 400; ++i) push(udp(1000, {.id = static_cast<std::uint16_t>(i)}, 1));
   push(udp(1000, {}, 2));
