@@ -141,6 +141,12 @@ void IpClientCore::send(const Route& route, const Datagram& datagram, Bytes octe
     }
     silent.probe_at = now_ + config_.retry_min;  // until the node reports on this one
   }
+  if (datagram.v6 && !route.station.group && !ipv6_peers_.takes_ipv6(now_, route.station)) {
+    if (ipv6_peers_.ask(now_, route.station)) send_ipv6_notice(route.station, true);
+    drop(Direction::to_air, Drop::ipv6_not_offered, &datagram);
+    if (!ipv6_peers_.is_unable(now_, route.station)) return;
+    return report(IcmpError::no_route, datagram, octets);
+  }
   const FlowKey flow = flow_of(datagram);
   const std::size_t mtu = mtu_for(route);
   if (octets.size() <= mtu) {
@@ -157,6 +163,27 @@ void IpClientCore::send(const Route& route, const Datagram& datagram, Bytes octe
     counters_.add(IpCounter::fragments_made);
     enqueue(line, {std::move(piece), of_piece, flow_of(of_piece), delivery, now_});
   }
+}
+
+void IpClientCore::send_ipv6_notice(Address station, bool answer_wanted) {
+  Bytes octets = encode(Ipv6Notice{answer_wanted});
+  const auto parsed = parse_datagram(octets);
+  S5066_ASSERT(std::holds_alternative<Datagram>(parsed));
+  const Datagram& datagram = std::get<Datagram>(parsed);
+  enqueue({station, true}, {std::move(octets), datagram, flow_of(datagram), Delivery{}, now_});
+}
+
+void IpClientCore::on_ipv6_notice(Address station, const Ipv6Notice& notice) {
+  if (!has_ipv6_row(station)) return;  // we would refuse its datagrams
+  ipv6_peers_.on_heard(now_, station);
+  if (notice.answer_wanted && ipv6_peers_.answer(now_, station)) send_ipv6_notice(station, false);
+}
+
+bool IpClientCore::has_ipv6_row(Address station) const {
+  const auto& rows = config_.routes.routes();
+  return std::any_of(rows.begin(), rows.end(), [&](const Route& route) {
+    return route.prefix.address.v6 && route.station == station;
+  });
 }
 
 void IpClientCore::enqueue(const Line& line, Packet packet) {
@@ -216,6 +243,9 @@ void IpClientCore::on(const gateways::SisFlow& event) {
 
 void IpClientCore::on(const gateways::SisIndication& event) {
   on_heard(event.source);
+  if (const auto notice = decode_ipv6_notice(event.updu)) {
+    return on_ipv6_notice(event.source, *notice);
+  }
   const auto parsed = parse_datagram(event.updu);
   if (const auto* fault = std::get_if<DatagramFault>(&parsed)) {
     return drop(Direction::from_air, drop_of(*fault), nullptr, event.source);
@@ -227,6 +257,9 @@ void IpClientCore::on(const gateways::SisIndication& event) {
   }
   if (!source_allowed(datagram, event.source)) {
     return drop(Direction::from_air, Drop::source_refused, &datagram, event.source);
+  }
+  if (datagram.v6 && (ipv6_peers_.takes_ipv6(now_, event.source) || has_ipv6_row(event.source))) {
+    ipv6_peers_.on_heard(now_, event.source);
   }
   remember(datagram, octets, event.source);
   counters_.add(IpCounter::datagrams_received);

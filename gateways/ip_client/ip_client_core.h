@@ -29,6 +29,7 @@
 #include "gateways/ip_client/handover_window.h"
 #include "gateways/ip_client/icmp.h"
 #include "gateways/ip_client/ip_types.h"
+#include "gateways/ip_client/ipv6_peers.h"
 #include "gateways/ip_client/packet_queue.h"
 #include "gateways/ip_client/route_table.h"
 #include "gateways/ip_client/service_class.h"
@@ -147,6 +148,9 @@ class IpClientCore {
   std::optional<Drop> reason_to_drop(const Datagram& datagram, ByteSpan octets) const;
   void send(const Route& route, const Datagram& datagram, Bytes octets);
   void enqueue(const Line& line, Packet packet);
+  bool has_ipv6_row(Address station) const;
+  void send_ipv6_notice(Address station, bool answer_wanted);
+  void on_ipv6_notice(Address station, const Ipv6Notice& notice);
   bool under_way(Address station, const FlowKey& flow, const TcpSegment& segment) const;
   std::size_t mtu_for(const Route& route) const;
 
@@ -185,6 +189,7 @@ class IpClientCore {
   std::size_t mtu_ = sis::kMtu;
   PacketQueue queue_;
   std::map<Address, Station> stations_;
+  Ipv6Peers ipv6_peers_;
   std::map<gateways::SisRequestId, Outstanding> outstanding_;
   std::uint64_t last_request_ = 0;
   std::uint64_t turn_ = 0;

@@ -40,6 +40,8 @@ constexpr CounterTable<Drop> kDropTable({
     {Drop::station_silent, "ip_dropped_station_silent", "datagrams", "the station does not answer"},
     {Drop::segment_under_way, "ip_dropped_segment_under_way", "datagrams",
      "a TCP segment that the node still sends"},
+    {Drop::ipv6_not_offered, "ip_dropped_ipv6_not_offered", "datagrams",
+     "IPv6 to a station that has not said that it takes it"},
     {Drop::aged, "ip_dropped_aged", "datagrams", "waited longer than the limit"},
     {Drop::delayed, "ip_dropped_delayed", "datagrams",
      "dropped because its conversation waits too long"},

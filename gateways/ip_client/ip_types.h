@@ -41,6 +41,7 @@ enum class Drop : std::uint8_t {
   source_refused,
   station_silent,
   segment_under_way,
+  ipv6_not_offered,
   aged,
   delayed,
   overflow,

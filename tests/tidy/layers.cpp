@@ -95,7 +95,7 @@ const std::vector<Layer> kLayers = {
 
     {"ip client core",
      "gateways/ip_client/(ip_address|datagram|fragment|icmp|route_table|service_class|drop_rules|"
-     "handover_window|packet_queue|ip_types|ip_client_core)\\.(h|cpp)",
+     "handover_window|packet_queue|ip_types|ipv6_peers|ip_client_core)\\.(h|cpp)",
      {"gateway ports", "sis core", "base"},
      {},
      true},

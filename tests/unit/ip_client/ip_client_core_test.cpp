@@ -40,6 +40,15 @@ std::vector<Route> routes() {
           {.prefix = prefix(0xEF000000, 8), .station = kGroup}};
 }
 
+/// The table with rows for IPv6, too.
+std::vector<Route> ipv6_routes() {
+  auto table = routes();
+  table.push_back({.prefix = {masked(v6_address(1, 0), 64), 64}, .station = kCharlie});
+  table.push_back({.prefix = {v6_address(1, 2), 128}, .station = kBravo});
+  table.push_back({.prefix = {v6_address(0, 1), 128}, .station = kBravo});
+  return table;
+}
+
 class IpClientTest : public testing::Test {
  protected:
   void start(IpClientCore::Config config = {}) {
@@ -425,7 +434,7 @@ TEST_F(IpClientTest, a_datagram_never_returns_to_the_station_from_which_it_came)
   EXPECT_EQ(sent[0].destination, kCharlie);
 }
 
-TEST_F(IpClientTest, ipv6_goes_directly_only_to_stations_with_an_ipv6_route) {
+TEST_F(IpClientTest, ipv6_goes_directly_only_to_stations_that_have_said_that_they_take_it) {
   auto table = routes();
   start({.routes = *RouteTable::make(table)});
   const Bytes octets = test::v6(kUdp, Bytes(20));
@@ -433,15 +442,80 @@ TEST_F(IpClientTest, ipv6_goes_directly_only_to_stations_with_an_ipv6_route) {
   EXPECT_EQ(dropped(Drop::source_refused, Direction::from_air), 1u);
   give(octets);
   EXPECT_EQ(dropped(Drop::no_route), 1u);
-  table.push_back({.prefix = {masked(v6_address(1, 0), 64), 64}, .station = kCharlie});
-  table.push_back({.prefix = {v6_address(1, 2), 128}, .station = kBravo});
-  start({.routes = *RouteTable::make(table)});
+  from_air(kBravo, encode(Ipv6Notice{true}));
+  EXPECT_TRUE(sent.empty());  // we have no IPv6 for it
+  got.clear();
+
+  start({.routes = *RouteTable::make(ipv6_routes())});
+  give(octets);
+  EXPECT_EQ(dropped(Drop::ipv6_not_offered), 1u);
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].destination, kBravo);
+  EXPECT_TRUE(decode_ipv6_notice(sent[0].updu)->answer_wanted);
+  confirm_all();
+  from_air(kBravo, encode(Ipv6Notice{false}));
+  EXPECT_TRUE(got.empty());
   give(octets);
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].destination, kBravo);
   EXPECT_EQ(sent[0].updu, octets);
   give(test::v6(kUdp, Bytes(2040)));
   EXPECT_EQ(got.back().at(40), 2);  // packet too big
+  now += Ipv6Peers::kMemory;
+  give(octets);
+  EXPECT_EQ(dropped(Drop::ipv6_not_offered), 2u);
+}
+
+TEST_F(IpClientTest, the_question_for_ipv6_is_answered_at_most_every_ten_seconds) {
+  start({.routes = *RouteTable::make(ipv6_routes())});
+  const Bytes question = encode(Ipv6Notice{true});
+  for (int i = 0; i < 5; ++i) from_air(kBravo, question);
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_FALSE(decode_ipv6_notice(sent[0].updu)->answer_wanted);
+  confirm_all();
+  now += Ipv6Peers::kAnswerMin;
+  from_air(kBravo, question);
+  EXPECT_EQ(sent.size(), 1u);
+  confirm_all();
+  give(test::v6(kUdp, Bytes(20)));  // the asker takes IPv6, too
+  EXPECT_EQ(sent.at(0).updu.size(), 60u);
+}
+
+TEST_F(IpClientTest, a_station_that_never_answers_is_asked_for_ipv6_at_growing_intervals) {
+  start({.routes = *RouteTable::make(ipv6_routes())});
+  std::vector<Duration> asked;
+  for (const Instant begin = now; now < begin + 4h; now += 10s) {
+    give(test::v6(kUdp, Bytes(20)));
+    if (!sent.empty()) asked.push_back(now - begin);
+    confirm_all();
+    EXPECT_TRUE(got.empty() || asked.size() > Ipv6Peers::kAskedInVain);
+  }
+  EXPECT_EQ(asked, (std::vector<Duration>{0s, 60s, 180s, 420s, 900s, 1860s, 3780s, 7380s, 10980s}));
+  EXPECT_FALSE(got.empty());  // hosts are told that there is no route
+}
+
+TEST_F(IpClientTest, an_ipv6_datagram_of_a_station_says_that_it_takes_ipv6) {
+  start({.routes = *RouteTable::make(ipv6_routes())});
+  Bytes back = test::v6(kUdp, Bytes(20));
+  std::swap_ranges(back.begin() + 8, back.begin() + 24, back.begin() + 24);
+  from_air(kBravo, back);
+  ASSERT_EQ(got.size(), 1u);
+  give(test::v6(kUdp, Bytes(24)));
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].updu.size(), 64u);
+}
+
+TEST(Ipv6Notice, is_told_from_every_other_datagram) {
+  const Bytes notice = encode(Ipv6Notice{true});
+  EXPECT_EQ(notice.size(), 48u);
+  for (std::size_t bit = 0; bit < 8 * notice.size(); ++bit) {
+    Bytes other = notice;
+    other[bit / 8] ^= static_cast<std::uint8_t>(1 << bit % 8);
+    EXPECT_EQ(decode_ipv6_notice(other).has_value(), bit / 8 == 46) << bit;
+  }
+  for (std::size_t octets = 0; octets < notice.size(); ++octets) {
+    EXPECT_FALSE(decode_ipv6_notice(ByteSpan(notice).first(octets)));
+  }
 }
 
 TEST_F(IpClientTest, random_octets_do_no_harm_in_either_direction) {
