@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // sis_cat: sends standard input as U_PDUs and writes received U_PDUs to standard output.
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <csignal>
@@ -19,6 +15,7 @@
 #include "sis/client.h"
 #include "sis/text.h"
 #include "sis/tools/sis_cat_options.h"
+#include "sis/tools/standard_input.h"
 
 namespace asio = boost::asio;
 using namespace s5066;
@@ -29,26 +26,6 @@ namespace {
 constexpr int kOk = 0;
 constexpr int kFailed = 1;
 constexpr int kUsage = 2;
-
-/// Reads standard input without blocking; restores the descriptor's mode.
-class Input {
- public:
-  explicit Input(asio::io_context& io)
-      : flags_(::fcntl(STDIN_FILENO, F_GETFL)), descriptor_(io, ::dup(STDIN_FILENO)) {}
-  ~Input() { ::fcntl(STDIN_FILENO, F_SETFL, flags_); }
-  Input(const Input&) = delete;
-  Input& operator=(const Input&) = delete;
-
-  template <typename Handler>
-  void read(asio::mutable_buffer buffer, Handler handler) {
-    descriptor_.async_read_some(buffer, std::move(handler));
-  }
-  void cancel() { descriptor_.cancel(); }
-
- private:
-  int flags_;
-  asio::posix::stream_descriptor descriptor_;
-};
 
 /// One run of the program: reads, sends a piece as soon as the client accepts it, and counts open
 /// ones.
@@ -216,7 +193,7 @@ class Cat {
   }
 
   const Options options_;
-  Input input_;
+  sis_tools::StandardInput input_;
   asio::signal_set signals_;
   asio::steady_timer linger_;
   sis::Client client_;

@@ -6,6 +6,7 @@
 
 #include "s5066d/base/version.h"
 #include "sis/text.h"
+#include "sis/tools/connection_options.h"
 
 namespace s5066::sis_cat {
 
@@ -13,42 +14,14 @@ namespace po = boost::program_options;
 
 namespace {
 
-// Lowest rate that the default assumes; users of slower waveforms give --linger or --ttl.
-constexpr std::uint64_t kLingerBitRate = 300;
-constexpr std::chrono::seconds kLingerMin{30};
-
-/// Thrown by the readers below, and caught by the reader of the command line.
-struct Wrong {
-  std::string what;
-};
-
-std::uint8_t number(const po::variables_map& given, const char* name, int max) {
-  const int value = given[name].as<int>();
-  if (value >= 0 && value <= max) return static_cast<std::uint8_t>(value);
-  throw Wrong{std::string("--") + name + " must be 0 to " + std::to_string(max)};
-}
-
-std::string text(const po::variables_map& given, const char* name) {
-  return given.count(name) ? given[name].as<std::string>() : std::string();
-}
+using sis_tools::number;
+using sis_tools::text;
+using sis_tools::Wrong;
 
 po::options_description connection_options() {
   po::options_description options("Connection");
-  auto add = options.add_options();
-  add("host,H", po::value<std::string>()->default_value("localhost"),
-      "SIS server; a name with a / is the path of a local socket");
-  add("port,p", po::value<std::uint16_t>()->default_value(sis::kDefaultPort),
-      "TCP port of the server");
-  add("sap,s", po::value<int>()->default_value(15), "SAP to bind to, 0..15");
-  add("rank,r", po::value<int>()->default_value(0), "rank of the client, 0..15");
-  add("tls", "connect with TLS");
-  add("ca", po::value<std::string>(),
-      "PEM file of the authorities that are trusted to sign the server's certificate");
-  add("cert", po::value<std::string>(), "PEM file of the client's certificate");
-  add("key", po::value<std::string>(),
-      "PEM file of the client's key; default: the key is in the file of --cert");
-  add("server-name", po::value<std::string>(),
-      "name that the server's certificate must have; default: --host");
+  sis_tools::add_connection_options(options);
+  options.add_options()("sap,s", po::value<int>()->default_value(15), "SAP to bind to, 0..15");
   return options;
 }
 
@@ -119,9 +92,7 @@ void read_sending(const po::variables_map& given, Options& options) {
   options.delivery.confirmation = confirmation(given, arq);
   options.delivery.retransmissions = number(given, "repeats", 15);
 
-  const std::uint32_t ttl_s = given["ttl"].as<std::uint32_t>();
-  if (ttl_s > 2 * sis::kTimeToLiveMax) throw Wrong{"--ttl must be at most 15 days"};
-  options.ttl_units = (ttl_s + 1) / 2;
+  options.ttl_units = sis_tools::ttl_units(given);
   if (arq && given.count("linger")) throw Wrong{"--linger is for data without ARQ"};
   if (given.count("linger")) {
     options.linger = std::chrono::seconds(given["linger"].as<std::uint32_t>());
@@ -138,19 +109,8 @@ void read_sending(const po::variables_map& given, Options& options) {
 
 Options read(const po::variables_map& given) {
   Options options;
-  options.client.host = text(given, "host");
-  options.client.port = given["port"].as<std::uint16_t>();
+  options.client = sis_tools::connection(given);
   options.client.core.sap = {number(given, "sap", SapId::kMax)};
-  options.client.core.rank = number(given, "rank", 15);
-  if (given.count("tls")) {
-    options.client.tls = sis::Client::Tls{.ca_file = text(given, "ca"),
-                                          .certificate_file = text(given, "cert"),
-                                          .key_file = text(given, "key"),
-                                          .server_name = text(given, "server-name")};
-  } else if (given.count("ca") || given.count("cert") || given.count("key") ||
-             given.count("server-name")) {
-    throw Wrong{"--ca, --cert, --key and --server-name need --tls"};
-  }
 
   options.listen = given.count("listen") > 0;
   options.count = given["count"].as<std::uint64_t>();
@@ -175,8 +135,7 @@ std::chrono::seconds linger_of(const Options& options, std::uint64_t octets_sent
   if (options.delivery.mode == sis::TransmissionMode::arq || octets_sent == 0) return {};
   if (options.linger) return *options.linger;
   if (options.ttl_units > 0) return std::chrono::seconds(2 * options.ttl_units);
-  const std::uint64_t bits = 8 * octets_sent * (options.delivery.retransmissions + 1u);
-  return kLingerMin + std::chrono::seconds(bits / kLingerBitRate);
+  return sis_tools::time_to_leave(octets_sent, options.delivery.retransmissions);
 }
 
 std::optional<Options> read_command_line(int argc, char** argv, Instead& instead) {

@@ -13,7 +13,7 @@ import tempfile
 import unittest
 
 FRONT = sys.argv.pop(1)
-PROGRAMS = ("s5066d", "s5066-relay", "s5066-acp142", "hfmodem", "sis_cat")
+PROGRAMS = ("s5066d", "s5066-relay", "s5066-acp142", "hfmodem", "s5066-chat", "sis_cat")
 NODE = 'address: "1.2.0.1"  # a control { socket: "/no" }\ncontrol {\n  socket: "/run/c"\n}\n'
 
 
@@ -82,6 +82,7 @@ class Front(unittest.TestCase):
 
     def test_the_other_programs_get_their_words(self):
         self.assertEqual(self.call("modem", "doctor", "--loop"), "hfmodem doctor --loop\n")
+        self.assertEqual(self.call("chat", "--stay"), "s5066-chat --stay\n")
         self.assertEqual(self.call("cat", "-l"), "sis_cat -l\n")
         self.assertEqual(self.call("file", "--help"), "s5066-relay --help\n")
         self.assertEqual(self.call("--version"), "s5066d --version\n")

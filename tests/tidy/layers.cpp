@@ -108,6 +108,11 @@ const std::vector<Layer> kLayers = {
      "gateways/traffic/.*",
      {"traffic core", "posix", "base"},
      shell_and({"asio", "program_options"})},
+    {"chat core",
+     "gateways/chat/(chat_text|chat_types|chat_core|line_input)\\.(h|cpp)",
+     {"sis core", "base"},
+     {},
+     true},
     {"gateway core",
      "gateways/(.*_core\\.(h|cpp)|.*_(port|types)\\.(h|cpp)|file_relay/bftp\\.(h|cpp)|acp142/mail/"
      "((mule|delivery_room|next_hops|delivery_report|address_table|p_mul_names|mail_news|"
@@ -130,6 +135,10 @@ const std::vector<Layer> kLayers = {
      {"gateway sqlite", "gateway shell", "ip client core", "gateway core", "p_mul", "gateway ports",
       "sis core", "posix", "base"},
      {}},
+    {"chat shell",
+     "gateways/chat/(chat_options|chat_output|chat_session|terminal_mode)\\.(h|cpp)",
+     {"chat core", "sis tools", "sis client", "sis core", "control", "posix", "base"},
+     shell_and({"asio", "program_options"})},
     {"gateway main",
      "gateways/(.*/main|common/service_main)\\.(cpp|h)",
      {"*"},

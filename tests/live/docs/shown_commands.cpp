@@ -9,8 +9,9 @@
 namespace s5066::live {
 namespace {
 
-constexpr std::array<std::string_view, 7> kPrograms = {
-    "s5066d", "s5066-relay", "s5066-acp142", "s5066-ip", "s5066-traffic", "hfmodem", "sis_cat"};
+constexpr std::array<std::string_view, 8> kPrograms = {"s5066-chat",   "s5066d",   "s5066-relay",
+                                                       "s5066-acp142", "s5066-ip", "s5066-traffic",
+                                                       "hfmodem",      "sis_cat"};
 constexpr std::string_view kBackToBack = "config/back-to-back/run";
 constexpr int kUsage = 2;
 

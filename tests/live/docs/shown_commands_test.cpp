@@ -20,9 +20,10 @@ namespace fs = std::filesystem;
 
 std::string path_of(const std::string& program) {
   static const std::map<std::string, std::string> paths = {
-      {"s5066d", S5066_S5066D},         {"sis_cat", S5066_SIS_CAT}, {"s5066-relay", S5066_RELAY},
-      {"s5066-acp142", S5066_ACP142},   {"s5066-ip", S5066_IP},     {"hfmodem", S5066_HFMODEM},
-      {"s5066-traffic", S5066_TRAFFIC},
+      {"s5066d", S5066_S5066D},     {"sis_cat", S5066_SIS_CAT},
+      {"s5066-relay", S5066_RELAY}, {"s5066-acp142", S5066_ACP142},
+      {"s5066-ip", S5066_IP},       {"hfmodem", S5066_HFMODEM},
+      {"s5066-chat", S5066_CHAT},   {"s5066-traffic", S5066_TRAFFIC},
   };
   const auto known = paths.find(program);
   return known == paths.end() ? std::string(S5066_SOURCE_DIR) + "/" + program : known->second;

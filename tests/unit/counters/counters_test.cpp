@@ -14,6 +14,7 @@
 #include "gateways/acp142/mail/mail_core.h"
 #include "gateways/acp142/mail/mail_service.h"
 #include "gateways/acp142/smtp/smtp_server_core.h"
+#include "gateways/chat/chat_types.h"
 #include "gateways/common/rcop.h"
 #include "gateways/file_relay/receiver_core.h"
 #include "gateways/file_relay/relay_service.h"
@@ -68,6 +69,7 @@ std::vector<Family> families() {
       family<ip_client::IpCounter>("IpCounter", {ip}),
       family<ip_client::Drop>("Drop", {ip}),
       family<traffic::TrafficCounter>("TrafficCounter", {traffic}),
+      family<chat::ChatCounter>("ChatCounter", {}),  // the command /status lists them
   };
 }
 
