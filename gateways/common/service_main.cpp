@@ -6,6 +6,7 @@
 #include <boost/program_options/positional_options.hpp>
 #include <iostream>
 
+#include "gateways/common/damage_note.h"
 #include "gateways/common/spool_lock.h"
 #include "s5066d/base/version.h"
 #include "s5066d/posix/log_writer.h"
@@ -76,8 +77,13 @@ int serve(const ServiceProgram& program, LogSink& log) {
   }
   const auto served = program.serve(log);
   if (served) return posix::kExitOk;
-  const bool damaged = served.error().code == ErrorCode::bad_checksum;
-  return fail(served.error(), damaged ? posix::kExitSpoolDamaged : posix::kExitEnvironment);
+  if (served.error().code != ErrorCode::bad_checksum) {
+    return fail(served.error(), posix::kExitEnvironment);
+  }
+  if (program.spool_directory) {
+    note_damage(program.spool_directory() + "/spool.db", served.error().detail);
+  }
+  return fail(served.error(), posix::kExitSpoolDamaged);
 }
 
 Result<std::string> request_line(const ServiceProgram& program, const ServiceArguments& arguments) {

@@ -16,6 +16,7 @@
 #include <map>
 #include <utility>
 
+#include "gateways/common/damage_note.h"
 #include "gateways/common/disk_reserve.h"
 #include "gateways/common/spool_backup.h"
 #include "gateways/common/table_copy.h"
@@ -213,6 +214,8 @@ Result<std::optional<SpoolReport>> SpoolRecovery::recover() {
     if (auto waited = wait_for_disk(damage.error()); !waited) return waited.error();
     damage = damage.error().detail;
   }
+  // SQLite reports some damage that the integrity check does not find.
+  if (damage->empty()) damage = noted_damage(config_.path);
   if (damage->empty()) return std::optional<SpoolReport>();
   report.damage = *damage;
   std::string stamp = stamp_of(config_.now);
@@ -423,7 +426,8 @@ Result<void> SpoolRecovery::exchange(const std::string& ready, const SpoolReport
   }
   if (auto done = sync_folder(folder); !done) return done;
   if (auto done = sync_folder(directory_); !done) return done;
-  // The list of tables belongs to the damaged spool.
+  // The list of tables and the note belong to the damaged spool.
+  forget_damage(config_.path);
   std::error_code none;
   fs::remove(config_.path + ".tables", none);
   if (auto told = config_.tell ? config_.tell(report) : Result<void>(); !told) return told;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A gateway checks its spool at each start. If the spool is damaged, every row that can still be
-// read goes to a fresh spool, and the damaged one is put aside whole and never deleted. Decision
-// 0012.
+// A gateway checks its spool at each start. If the spool is damaged, or a note beside it says so,
+// every row that can still be read goes to a fresh spool, and the damaged one is put aside whole
+// and never deleted. Decision 0012.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct SpoolReport {
     std::int64_t first = 0;
     std::int64_t last = 0;
   };
-  std::string damage;     // as the integrity check said it
+  std::string damage;     // as the integrity check or the note said it
   std::string put_aside;  // the folder with the damaged spool
   std::string backup;     // the copy of the spool that helped; empty: there is none
   /// Set where a start before this one has recovered the spool and came to no end: the text of its

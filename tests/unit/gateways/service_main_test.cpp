@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "config/proto/control.pb.h"
+#include "gateways/common/damage_note.h"
 #include "gateways/common/service_host.h"
 #include "s5066d/control/json.h"
 #include "s5066d/posix/main_tail.h"
@@ -142,6 +143,17 @@ TEST_F(ServiceMainTest, a_service_that_fails_is_exit_status_1) {
   EXPECT_NE(failed.err.find("s5066-test: no\\x0aport\n"), std::string::npos) << failed.err;
   program.check = [] { return Result<void>(Error{ErrorCode::bad_field, "never"}); };
   EXPECT_EQ(run({"run", "--config", "f"}).status, posix::kExitUsage);
+}
+
+TEST_F(ServiceMainTest, a_damaged_spool_is_exit_status_3_and_a_note_beside_it) {
+  const std::string spool = (folder.path() / "spool.db").string();
+  served = Error{ErrorCode::io, "no port"};
+  run({"run", "--config", "f"});
+  EXPECT_EQ(noted_damage(spool), "");
+  served = Error{ErrorCode::bad_checksum, "database disk image is malformed"};
+  EXPECT_EQ(run({"run", "--config", "f"}).status, posix::kExitSpoolDamaged);
+  EXPECT_EQ(noted_damage(spool),
+            "reported while the gateway ran: database disk image is malformed");
 }
 
 TEST_F(ServiceMainTest, a_command_of_its_own_gets_its_words) {

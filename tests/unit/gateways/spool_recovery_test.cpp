@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "gateways/common/damage_note.h"
 #include "gateways/common/file_recovery.h"
 #include "gateways/common/spool_backup.h"
 #include "gateways/common/sqlite_store.h"
@@ -88,14 +89,17 @@ class FileRecovery : public testing::Test {
   }
   /// As a relay starts, on the sound spool with one octet changed.
   void restart_with_damage(std::size_t at) {
+    Bytes damaged = sound;
+    damaged[at] = 0xFF;
+    restart_with(damaged);
+  }
+  void restart_with(const Bytes& octets) {
     store.reset();
     for (const auto& entry : fs::directory_iterator(folder.path())) {
       const std::string name = entry.path().filename().string();
       if (name != "inbox" && name != "backups") fs::remove_all(entry);
     }
-    Bytes damaged = sound;
-    damaged[at] = 0xFF;
-    write(config.path, damaged);
+    write(config.path, octets);
     write(config.path + ".tables", tables);
     if (before_start) before_start();
     auto found = SpoolRecovery({.path = config.path,
@@ -114,7 +118,7 @@ class FileRecovery : public testing::Test {
     if (report) {
       EXPECT_EQ(texts, std::vector<std::string>{to_text(*report)});
       texts.clear();
-      EXPECT_EQ(test::read_file(report->put_aside + "/spool.db"), damaged);
+      EXPECT_EQ(test::read_file(report->put_aside + "/spool.db"), octets);
       EXPECT_TRUE(fs::exists(report->put_aside + "/report.txt"));
     }
     open();
@@ -171,6 +175,31 @@ TEST_F(FileRecovery, a_damaged_page_costs_only_what_is_on_it_and_nothing_goes_tw
     for (int i = 0; i < kFiles; ++i) EXPECT_TRUE(receive(i)) << i;
   }
   EXPECT_GT(damaged, 10u);
+}
+
+// SQLite may report damage to one connection that the integrity check does not find.
+TEST_F(FileRecovery, noted_damage_is_recovered_once_although_the_check_finds_none) {
+  before_start = [&] { note_damage(config.path, "database disk image is malformed\n"); };
+  restart_with(sound);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->damage, "reported while the gateway ran: database disk image is malformed ");
+  EXPECT_TRUE(report->gaps.empty());
+  EXPECT_TRUE(report->lost.empty()) << to_text(*report);
+  for (int i = 0; i < kFiles; ++i) EXPECT_TRUE(receive(i)) << i;
+  EXPECT_EQ(noted_damage(config.path), "");
+
+  before_start = nullptr;
+  restart_with(sound);
+  EXPECT_FALSE(report);
+}
+
+TEST_F(FileRecovery, an_empty_note_counts_and_a_long_one_is_cut) {
+  note_damage(config.path, "");
+  EXPECT_EQ(noted_damage(config.path), "reported while the gateway ran: no reason is known");
+  note_damage(config.path, std::string(1001, 'x'));
+  EXPECT_EQ(noted_damage(config.path), "reported while the gateway ran: " + std::string(1000, 'x'));
+  forget_damage(config.path);
+  EXPECT_EQ(noted_damage(config.path), "");
 }
 
 TEST_F(FileRecovery, a_number_that_was_given_is_not_given_again) {
