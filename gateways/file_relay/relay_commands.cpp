@@ -265,7 +265,7 @@ int show_queue(const RelayConfig& config, const gateways::ListFilter& filter, co
   queue.set_version(control::kInterfaceVersion);
   if (items->empty()) {
     const bool filtered = filter.state || filter.destination;
-    queue.set_note(filtered      ? "no file fits"
+    queue.set_note(filtered      ? "no file matches"
                    : filter.over ? "the spool is empty"
                                  : "nothing waits; `queue --all` lists what is over");
   }

@@ -92,7 +92,7 @@ TEST(ModemReceiver, noise_alone_is_never_a_burst) {
     listener.drain(receiver);
   }
   EXPECT_TRUE(listener.bursts().empty());
-  EXPECT_EQ(listener.strays(), 0u);
+  EXPECT_EQ(listener.unexpected(), 0u);
 }
 
 TEST(ModemReceiver, a_steady_tone_and_silence_are_never_a_burst) {

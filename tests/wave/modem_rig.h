@@ -128,15 +128,15 @@ class Listener {
     while (const auto event = receiver.poll_event()) take(*event);
   }
   const std::vector<HeardBurst>& bursts() const { return bursts_; }
-  unsigned strays() const { return strays_; }  // events that belong to no burst
+  unsigned unexpected() const { return unexpected_; }  // events that belong to no burst
 
  private:
   void take(const BurstEvent& event) {
     if (const auto* acquired = std::get_if<BurstAcquired>(&event)) {
-      strays_ += open() ? 1 : 0;
+      unexpected_ += open() ? 1 : 0;
       bursts_.push_back({*acquired, {}, {}});
     } else if (!open()) {
-      ++strays_;
+      ++unexpected_;
     } else if (const auto* received = std::get_if<BurstBytes>(&event)) {
       bursts_.back().portions.emplace_back(*received);
     } else {
@@ -146,7 +146,7 @@ class Listener {
   bool open() const { return !bursts_.empty() && !bursts_.back().ended; }
 
   std::vector<HeardBurst> bursts_;
-  unsigned strays_ = 0;
+  unsigned unexpected_ = 0;
 };
 
 inline std::vector<HeardBurst> listen(BurstReceiver& receiver, std::span<const float> samples) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mail gateway between its three neighbours, without any of them: mail that SMTP sessions hand
-// over, P_MUL, and the mail server of this station. Everything that must not be lost is in the
+// The mail gateway without the three that it works for: SMTP sessions that hand mail over, P_MUL,
+// and the mail server of this station. Everything that must not be lost is in the
 // spool before anything is said about it; a bounded number of messages is in memory.
 #pragma once
 

@@ -150,7 +150,7 @@ Result<std::string> MailOperator::queue(const control::Words& words) {
     } else if (key == "from") {
       filter.from = value;
     } else {
-      return Error{ErrorCode::bad_field, "queue knows all, state, station and from"};
+      return Error{ErrorCode::bad_field, "queue takes all, state, station and from"};
     }
   }
   const auto items = links_.store.list(filter, kRowsListed + 1);
@@ -182,7 +182,7 @@ Result<std::string> MailOperator::queue(const control::Words& words) {
 
 std::string MailOperator::nothing_listed(const MailFilter& filter) {
   const bool filtered = filter.state || filter.station || !filter.from.empty();
-  if (filtered) return "no message fits";
+  if (filtered) return "no message matches";
   const auto any = links_.store.list(1);
   if (filter.finished || (any && any->empty())) return "the spool is empty";
   return "nothing waits; `queue --all` lists what is over";

@@ -32,15 +32,15 @@ bool fits(std::int64_t value) {
 Result<MailItem> read_item(const Statement& row) {
   MailItem item;
   item.id.value = row.integer(0);
-  const std::string road = row.text(1);
+  const std::string transport = row.text(1);
   const auto state = parse_spool_state(row.text(2));
   auto from = parse_path(row.text(4), PathUse::reverse);
-  const bool sane = (road == "air" || road == "smtp") && state && from &&
+  const bool sane = (transport == "air" || transport == "smtp") && state && from &&
                     fits<std::uint8_t>(row.integer(3)) && fits<std::uint32_t>(row.integer(6)) &&
                     fits<std::uint32_t>(row.integer(7)) && fits<std::uint32_t>(row.integer(11)) &&
                     fits<std::uint16_t>(row.integer(12));
   if (!sane) return Error{ErrorCode::bad_field, "row cannot be read"};
-  item.transport = road == "air" ? Transport::air : Transport::smtp;
+  item.transport = transport == "air" ? Transport::air : Transport::smtp;
   item.state = *state;
   item.priority = static_cast<std::uint8_t>(row.integer(3));
   item.from = std::move(from).value();

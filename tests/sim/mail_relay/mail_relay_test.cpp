@@ -28,7 +28,7 @@ void all_hear(MailWorld& world, const std::vector<std::size_t>& stations) {
   }
 }
 
-/// Makes a chain 0 - 1 - … of stations that hear only their neighbours.
+/// Makes a chain 0 - 1 - … of stations that hear only the stations before and behind them.
 void make_chain(MailWorld& world, std::size_t stations) {
   for (std::size_t i = 0; i < stations; ++i) {
     if (i > 0) all_hear(world, {i - 1, i});

@@ -289,7 +289,7 @@ TEST_F(MailServiceTest, an_empty_spool_is_said_to_be_empty) {
   start();
   EXPECT_EQ(ask("queue"), "the spool is empty\n");
   EXPECT_EQ(ask("queue all=1"), "the spool is empty\n");
-  EXPECT_EQ(ask("queue state=held"), "no message fits\n");
+  EXPECT_EQ(ask("queue state=held"), "no message matches\n");
   EXPECT_EQ(ask("queue state=lost"), "error: no such state: lost\n");
   EXPECT_EQ(ask("trace 1"), "error: no such message in the spool\n");
   EXPECT_EQ(ask("trace"), "error: the request is `trace ID|MESSAGE-ID|ADDRESS`\n");
@@ -355,9 +355,9 @@ TEST_F(MailServiceTest, the_queue_lists_what_is_asked_for_and_what_it_waits_for)
   EXPECT_TRUE(has("queue state=held", "<2@x>"));
   const std::string ship = "station=" + std::to_string(kShip.value);
   EXPECT_TRUE(has("queue " + ship + " from=A@shore.example", "<1@x>"));
-  EXPECT_EQ(ask("queue station=1"), "no message fits\n");
-  EXPECT_EQ(ask("queue from=b@shore.example"), "no message fits\n");
-  EXPECT_EQ(ask("queue from=a@shore.exampl"), "no message fits\n");
+  EXPECT_EQ(ask("queue station=1"), "no message matches\n");
+  EXPECT_EQ(ask("queue from=b@shore.example"), "no message matches\n");
+  EXPECT_EQ(ask("queue from=a@shore.exampl"), "no message matches\n");
   EXPECT_EQ(ask("cancel 1"), "ok\n");
   EXPECT_EQ(ask("cancel 2"), "ok\n");
   EXPECT_EQ(ask("queue"), "the spool is empty\n");

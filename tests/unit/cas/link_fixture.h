@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a channel access core between a subnetwork interface and two neighbours. The test plays all
-// three.
+// Runs a channel access core between a subnetwork interface and two other stations. The test plays
+// all three.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -171,7 +171,7 @@ TEST_F(RelayCommands, a_file_can_be_changed_while_no_relay_runs) {
   EXPECT_EQ(change(SpoolChange::cancel, 1).status, 0);
   EXPECT_EQ(queue().out, "nothing waits; `queue --all` lists what is over\n");
   EXPECT_EQ(listed({.over = true}), "1 failed 1.2.3.4 10 0 a.txt cancelled by the operator\n");
-  EXPECT_EQ(queue({.state = SpoolState::held}).out, "no file fits\n");
+  EXPECT_EQ(queue({.state = SpoolState::held}).out, "no file matches\n");
   const Outcome late = change(SpoolChange::retry, 1);
   EXPECT_EQ(late.status, 1);
   EXPECT_NE(late.err.find("send it again"), std::string::npos) << late.err;

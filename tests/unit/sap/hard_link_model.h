@@ -82,12 +82,12 @@ class Model {
 
   /// Returns false and changes nothing if the event cannot happen now. If the last argument is
   /// false, the same holds for an answer that no S_PDU has asked for.
-  bool happen(unsigned event, std::size_t who, bool strays) {
+  bool happen(unsigned event, std::size_t who, bool unexpected) {
     const std::size_t trail_before = trail.size();
     trail += " " + std::to_string(event) + "abc"[who];
-    const bool happened = is_of_client(event) ? who < 2 && by_client(event, who, strays)
+    const bool happened = is_of_client(event) ? who < 2 && by_client(event, who, unexpected)
                           : event == deadline ? who == 0 && by_clock()
-                                              : by_peer(event, kPeers[who], strays);
+                                              : by_peer(event, kPeers[who], unexpected);
     if (happened) {
       check();
     } else {
@@ -246,7 +246,7 @@ class Model {
     return true;
   }
 
-  bool by_peer(unsigned event, Address peer, bool strays) {
+  bool by_peer(unsigned event, Address peer, bool unexpected) {
     Line& line = lines_[peer];
     switch (event) {
       case soft_made:
@@ -289,11 +289,11 @@ class Model {
         return true;
       }
       default:
-        return hear(event, peer, strays);
+        return hear(event, peer, unexpected);
     }
   }
 
-  bool hear(unsigned event, Address peer, bool strays) {
+  bool hear(unsigned event, Address peer, bool unexpected) {
     const auto waits_in = [&](HardLinkState state) {
       for (const HardLinkInfo& link : core_.links()) {
         if (link.peer == peer && link.state == state) return true;
@@ -311,7 +311,7 @@ class Model {
           return false;
       }
     };
-    if (!strays && hears_nothing_it_waits_for()) return false;
+    if (!unexpected && hears_nothing_it_waits_for()) return false;
     unheard_.erase(peer);
     switch (event) {
       case hear_type_0:
