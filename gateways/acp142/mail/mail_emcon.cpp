@@ -15,8 +15,7 @@ using std::chrono::seconds;
 
 namespace {
 
-constexpr NodeId kOurselves{0};           // in the spool
-constexpr auto kWordOfNode = seconds(2);  // after a bind; at once, if any
+constexpr NodeId kOurselves{0};  // in the spool
 
 bool is_configured(const MailConfig& config, NodeId node) {
   return std::any_of(config.stations.begin(), config.stations.end(),
@@ -70,7 +69,7 @@ void MailEmcon::on_availability(sis::NodeStatus status) {
 
 // A node that we have bound to anew says that it is silent; that it is not, it may leave unsaid.
 void MailEmcon::wait_for_word() {
-  word_timer_.expires_after(kWordOfNode);
+  word_timer_.expires_after(links_.word_of_node);
   word_timer_.async_wait([this](boost::system::error_code error) {
     if (error) return;
     if (own_.on_no_word()) on_changed();

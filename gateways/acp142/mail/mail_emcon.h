@@ -36,6 +36,7 @@ class MailEmcon {
     /// Leaves the node and binds again, so that the node drops what it has queued of ours. False if
     /// there is no node.
     std::function<bool()> bind_again;
+    Duration word_of_node;  // after a bind; a node that is silent says so by then
   };
 
   MailEmcon(boost::asio::io_context& io, Links links);

@@ -47,8 +47,9 @@ SqliteMailStore::Config store_config(const MailConfig& config) {
   return store;
 }
 
-sis::Client::Config client_config(const MailConfig& config) {
+sis::Client::Config client_config(const MailConfig& config, Duration reconnect) {
   sis::Client::Config client;
+  client.core.retry_first = reconnect;
   client.host = config.sis_host;
   client.port = config.sis_port;
   client.core.sap = p_mul::kMmhsSap;
@@ -115,7 +116,12 @@ Result<AddressTable> address_table(const MailConfig& config) {
 
 MailService::MailService(const MailConfig& config, AddressTable table, std::uint64_t seed,
                          LogSink& log)
+    : MailService(config, std::move(table), seed, log, Waits{}) {}
+
+MailService::MailService(const MailConfig& config, AddressTable table, std::uint64_t seed,
+                         LogSink& log, const Waits& waits)
     : config_(config),
+      waits_(waits),
       table_(std::move(table)),
       host_("s5066-acp142", log),
       log_(host_.log()),
@@ -132,7 +138,8 @@ MailService::MailService(const MailConfig& config, AddressTable table, std::uint
                    .carrier = carrier_,
                    .now = [this] { return now(); },
                    .drain = [this] { drain(); },
-                   .bind_again = [this] { return bind_again(); }}) {}
+                   .bind_again = [this] { return bind_again(); },
+                   .word_of_node = waits.word_of_node}) {}
 
 MailService::~MailService() = default;
 
@@ -250,7 +257,7 @@ Result<void> MailService::start() {
 }
 
 void MailService::make_client() {
-  client_ = std::make_unique<sis::Client>(io_, client_config(config_), rng_(),
+  client_ = std::make_unique<sis::Client>(io_, client_config(config_, waits_.reconnect), rng_(),
                                           [this](const sis::Event& event) { on_sis(event); });
 }
 

@@ -39,7 +39,15 @@ Result<AddressTable> address_table(const MailConfig& config);
 
 class MailService {
  public:
+  /// Waits for the SIS server that no setting changes.
+  struct Waits {
+    Duration reconnect = std::chrono::seconds(2);  // doubles with each failure
+    /// A node that is silent says so within this time after a bind.
+    Duration word_of_node = std::chrono::seconds(2);
+  };
   MailService(const MailConfig& config, AddressTable table, std::uint64_t seed, LogSink& log);
+  MailService(const MailConfig& config, AddressTable table, std::uint64_t seed, LogSink& log,
+              const Waits& waits);
   ~MailService();
 
   /// Serves until SIGINT, SIGTERM or SIGHUP, with a watch over its loop. An error when it cannot
@@ -87,6 +95,7 @@ class MailService {
   bool bound() const;
 
   MailConfig config_;
+  Waits waits_;
   AddressTable table_;
   gateways::ServiceHost host_;
   LogSink& log_;

@@ -28,6 +28,8 @@ using boost::system::error_code;
 using test::eventually;
 
 constexpr NodeId kShip{0x0A010102};
+constexpr MailService::Waits kWaits{.reconnect = std::chrono::milliseconds(20),
+                                    .word_of_node = std::chrono::milliseconds(500)};
 
 struct Lines : LogSink {
   void write(LogLevel, std::string_view line) override { text.append(line).append("\n"); }
@@ -61,7 +63,7 @@ class MailServiceTest : public testing::Test {
     service.reset();
     log.text.clear();
     const int before = server.bound;
-    service.emplace(config, *address_table(config), 1, log);
+    service.emplace(config, *address_table(config), 1, log, kWaits);
     const auto started = service->start();
     ASSERT_TRUE(started) << started.error().detail;
     ASSERT_TRUE(until([&] { return server.bound > before && log.has("event=\"bound"); }))
@@ -178,6 +180,7 @@ TEST_F(MailServiceTest, the_operator_keeps_the_station_silent_over_a_restart) {
 // PM-132
 TEST_F(MailServiceTest, what_is_on_its_way_stops_where_it_is_and_goes_on_afterwards) {
   config.rounds.ack_wait_s = 1;
+  config.receiving.ack_slot_ms = 100;
   start();
   mail("1");
   ASSERT_TRUE(until([&] { return !server.sent.empty(); }));
