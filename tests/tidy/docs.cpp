@@ -165,4 +165,21 @@ Problems check_page_names(const std::vector<SourceFile>& tree) {
   return problems;
 }
 
+Problems check_page_words(const std::vector<SourceFile>& tree) {
+  std::size_t words = 0;
+  for (const SourceFile& file : tree) {
+    const bool counts = file.path.starts_with("docs/") && file.path.ends_with(".md") &&
+                        !file.path.starts_with("docs/decisions/") &&
+                        !file.path.starts_with("docs/measurements/") &&
+                        !file.path.starts_with("docs/conformance/");
+    if (!counts) continue;
+    std::istringstream text(file.text);
+    for (std::string word; text >> word;) ++words;
+  }
+  if (words <= kPageWordsMax) return {};
+  return {{"docs", 0,
+           "the pages have " + std::to_string(words) + " words, more than " +
+               std::to_string(kPageWordsMax)}};
+}
+
 }  // namespace s5066::tidy

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks the links of the pages in docs, and the names of pages in other files.
+// Checks the links and the length of the pages in docs, and the names of pages in other files.
 #pragma once
 
 #include <set>
@@ -27,5 +27,11 @@ std::vector<Link> links_of(std::string_view page);
 Problems check_links(const std::vector<SourceFile>& tree);
 /// Checks that each page exists that any file names by its path from the root.
 Problems check_page_names(const std::vector<SourceFile>& tree);
+
+/// Number of words that the pages may have together, as `wc -w` counts them.
+inline constexpr std::size_t kPageWordsMax = 15'000;
+/// Checks that the pages for readers stay short. Decisions, measurements and conformance tables do
+/// not count.
+Problems check_page_words(const std::vector<SourceFile>& tree);
 
 }  // namespace s5066::tidy

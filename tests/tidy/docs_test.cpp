@@ -44,6 +44,20 @@ TEST(Anchors, are_those_of_headings_and_those_that_a_page_sets) {
             (std::set<std::string>{"one", "u_pdu", "u_pdu-2"}));
 }
 
+TEST(PageWords, are_limited_in_all_pages_together) {
+  std::string half;
+  for (std::size_t i = 0; i < kPageWordsMax / 2; ++i) half += "a ";
+  const auto problems = [&](const std::string& path, const std::string& more) {
+    return check_page_words({{"docs/a.md", half}, {"docs/b/c.md", half}, {path, more}}).size();
+  };
+  EXPECT_EQ(problems("docs/d.md", " \n"), 0u);
+  EXPECT_EQ(problems("docs/d.md", "word\n"), 1u);
+  EXPECT_EQ(problems("docs/decisions/0001-x.md", "word"), 0u);
+  EXPECT_EQ(problems("docs/measurements/x.md", "word"), 0u);
+  EXPECT_EQ(problems("docs/conformance/x.md", "word"), 0u);
+  EXPECT_EQ(problems("README.md", "word"), 0u);
+}
+
 TEST(PageNames, in_any_file_are_those_of_pages_that_are_there) {
   const auto problems = [](const std::string& text) {
     return check_page_names({{"docs/a/one.md", ""}, {"modem/x.h", text}}).size();

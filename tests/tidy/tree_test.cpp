@@ -85,6 +85,10 @@ TEST(Tree, names_no_page_that_is_not_there) {
   expect_none(check_page_names(tree()));
 }
 
+TEST(Tree, has_pages_that_are_short) {
+  expect_none(check_page_words(tree()));
+}
+
 TEST(Tree, opens_no_comment_with_a_pronoun) {
   for (const auto& file : tree()) expect_none(check_comment_openings(file));
 }
