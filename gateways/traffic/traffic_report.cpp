@@ -92,7 +92,7 @@ void put_json(std::string& out, const RunReport& run) {
 // --- The drawing ---------------------------------------------------------------------------------
 
 constexpr double kWidth = 760;
-constexpr double kLeft = 60;
+constexpr double kLeft = 90;
 constexpr double kRight = 740;
 constexpr double kPanel = 170;    // height of the drawing in a panel
 constexpr double kPanelGap = 50;  // between panels, for titles and times

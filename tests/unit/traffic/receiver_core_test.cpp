@@ -267,7 +267,7 @@ TEST_F(ReceiverCoreTest, is_reported_as_text_json_and_drawing) {
   EXPECT_TRUE(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
   EXPECT_NE(svg.find("UDP from 10.0.0.1: throughput"), std::string::npos);
   // 102.4 bit/s of 1000 bit/s in a panel from y 30 to 200.
-  EXPECT_NE(svg.find("points=\"60.0,182.6 "), std::string::npos) << svg;
+  EXPECT_NE(svg.find("points=\"90.0,182.6 "), std::string::npos) << svg;
 }
 
 TEST_F(ReceiverCoreTest, reports_nothing_and_a_run_without_an_intact_probe) {
