@@ -10,7 +10,7 @@ other octets than it was sent with.
 The number of rounds is that of the environment variable S5066_KILLS, or 6. The test needs the right
 to make namespaces and /dev/net/tun, and is skipped (status 77) without.
 
-usage: kills.py --build DIR [--pace real|max] [--seed N] [--keep]
+usage: kills.py --build DIR [--pace real|max] [--load PERCENT] [--seed N] [--keep]
 """
 import argparse
 import json
@@ -62,8 +62,9 @@ raise SystemExit(1)
 
 
 class Kills:
-    def __init__(self, world, seed):
+    def __init__(self, world, seed, load):
         self.world = world
+        self.load = load
         self.choice = random.Random(seed)
         self.page = os.urandom(3000)
         self.fetched = self.failed = 0
@@ -82,7 +83,7 @@ class Kills:
             "bravo", traffic, "udp", "receive", "--bind", BRAVO, "--json", "--quiet-end", 86400))
         until(lambda: self.world.listens("bravo", 5201, "u"), "the receiver")
         self.world.start("sender", self.world.within(
-            "alpha", traffic, "udp", "send", "--to", BRAVO, "--line-rate", 2400, "--load", 4000,
+            "alpha", traffic, "udp", "send", "--to", BRAVO, "--line-rate", 2400, "--load", self.load,
             "--size", "64-1500", "--time", 36000))
 
     def interface(self, name):
@@ -112,7 +113,7 @@ class Kills:
         before = self.interface(name)
         check(ADDRESSES[name] in before and "10.77.0.0/16" in before, f"the interface: {before}")
         fetch = self.world.start(f"curl-{number}", self.world.within(
-            "alpha", "curl", "-s", "-m", 60, "-o", got, f"http://{BRAVO}/page"))
+            "alpha", "curl", "-s", "-m", 80, "-o", got, f"http://{BRAVO}/page"))
         time.sleep(self.choice.uniform(0, 3))
         process = self.world.processes[name if kind == "s5066d" else f"{name}-ip"]
         process.kill()
@@ -123,7 +124,7 @@ class Kills:
                                patience_s=RECOVERY_S + 30)
         check(asked.returncode == 0, f"datagrams pass again after {kind} of {name} was killed")
         passed_s = time.monotonic() - begin
-        if fetch.wait(90) == 0:
+        if fetch.wait(100) == 0:
             self.fetched += 1
             check(got.read_bytes() == self.page, "curl fetched another page")
         else:
@@ -149,6 +150,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", required=True)
     parser.add_argument("--pace", default="max")
+    parser.add_argument("--load", type=int, default=4000, help="of 2400 bit/s of real time")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", action="store_true")
     given = parser.parse_args()
@@ -162,7 +164,7 @@ def main():
             print("skipped: cannot make namespaces")
             return SKIPPED
         world.start_stations()
-        kills = Kills(world, given.seed)
+        kills = Kills(world, given.seed, given.load)
         kills.start()
         for number in range(int(os.environ.get("S5066_KILLS", ROUNDS))):
             kills.round(number)
