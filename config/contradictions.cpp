@@ -17,6 +17,9 @@ namespace {
 /// The time of two turnarounds: one for the peer's question to its client and one for its answer.
 constexpr std::chrono::seconds kHardLinkTurnarounds{60};
 
+/// More frequent call signs would leave little air time for data.
+constexpr std::chrono::seconds kIdentificationMin{60};
+
 bool is_loopback(const std::string& address) {
   return address.rfind("127.", 0) == 0 || address == "::1";
 }
@@ -167,17 +170,35 @@ void check_modem(const Section& section, const NodeSetup& setup) {
     section.complain("receive_modes", good.error().detail, 0);
   }
   if (!section.has("remote")) return;
-  for (const char* field : {"rigctld", "serial_rts", "serial_dtr", "cm108", "vox", "ptt_lead_ms",
-                            "ptt_tail_ms", "reopen_attempts_max", "constraint_length_7"}) {
+  for (const char* field :
+       {"rigctld", "serial_rts", "serial_dtr", "cm108", "vox", "ptt_lead_ms", "ptt_tail_ms",
+        "reopen_attempts_max", "constraint_length_7", "transmit_level_db"}) {
     if (section.has(field)) {
       section.complain(field, "not allowed with `remote`; set it on the modem's host");
     }
   }
 }
 
+void check_identification(const Section& node, const NodeSetup& setup) {
+  if (!node.has("identification") || setup.node.dts.identification.interval == Duration::zero()) {
+    return;
+  }
+  const Section identification = node.nested("identification");
+  if (setup.node.dts.identification.text.empty()) {
+    identification.complain("call_sign", "missing, and the address book has none for this address");
+  }
+  if (node.nested("modem").has("remote")) {
+    identification.complain("interval_s", "not allowed with `remote`, which sends no Morse code");
+  }
+  if (setup.node.dts.identification.interval < kIdentificationMin) {
+    identification.complain("interval_s", "must be 0, which means never, or at least 60");
+  }
+}
+
 }  // namespace
 
 void find_contradictions(const Section& node, const NodeSetup& setup) {
+  check_identification(node, setup);
   check_modem(node.nested("modem"), setup);
   check_sis(node.nested("sis"), setup);
   check_data_transfer(node.nested("data_transfer"), setup);

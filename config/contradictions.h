@@ -18,5 +18,6 @@ void find_contradictions(const Section& node, const NodeSetup& setup);
 void find_contradictions(const Section& relay, const file_relay::RelayConfig& setup);
 void find_contradictions(const Section& gateway, const acp142::MailConfig& setup);
 void find_contradictions(const Section& client, const ip_client::IpConfig& setup);
+void find_contradictions(const Section& book, const AddressBook& setup);
 
 }  // namespace s5066::config

@@ -126,6 +126,7 @@ std::string to_json(const DaemonStatus& from) {
     clock.set_seen_s(to_seconds(from.now - difference.at));
   }
   fill(from.modem, *to.mutable_modem());
+  to.mutable_modem()->set_transmit_level_db(from.transmit_level_db);
   return answer_json(std::move(to));
 }
 
@@ -152,6 +153,12 @@ std::string to_json(const SapAsked& asked) {
   proto::SapOpen to;
   to.set_sap(asked.sap.value);
   to.set_open(asked.open);
+  return answer_json(std::move(to));
+}
+
+std::string to_json(const LevelAsked& asked) {
+  proto::TransmitLevel to;
+  to.set_level_db(asked.level_db);
   return answer_json(std::move(to));
 }
 

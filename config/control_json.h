@@ -20,6 +20,7 @@ struct DaemonStatus {
   Duration running{};  // by the clock of the machine
   bool lockstep = false;
   std::uint16_t sis_port = 0;
+  double transmit_level_db = 0;
 };
 
 struct PurgeDone {
@@ -32,6 +33,7 @@ std::string to_json(const ModeAsked& asked);
 std::string to_json(const EmconAsked& asked);
 std::string to_json(const BroadcastAsked& asked);
 std::string to_json(const SapAsked& asked);
+std::string to_json(const LevelAsked& asked);
 std::string to_json(const DisconnectAsked& asked);
 std::string to_json(const BreakAsked& asked);
 std::string to_json(const sap::UpduList& list);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "config/proto/control.pb.h"
+#include "modem/api/port.h"
 #include "s5066d/base/assert.h"
 
 namespace s5066::config {
@@ -21,7 +22,7 @@ using Parsed = std::optional<Result<ControlRequest>>;
 struct Verb {
   control::VerbInfo info;
   /// Returns nothing when the arguments do not fit, and an error when an argument gives the reason.
-  Parsed (*parse)(const Words& arguments);
+  Parsed (*parse)(const Words& arguments, const AddressBook& book);
 };
 
 template <typename Number>
@@ -33,34 +34,34 @@ std::optional<Number> number_of(std::string_view text, Number max) {
   return number;
 }
 
-Result<Address> station(std::string_view text) {
-  const auto address = parse_address(text);
+Result<Address> station(std::string_view text, const AddressBook& book) {
+  const auto address = book.find(text);
   if (address && address->group) return Error{ErrorCode::bad_field, "a group has no link"};
   return address;
 }
 
 template <typename Asked>
-Parsed nothing_more(const Words& arguments) {
+Parsed nothing_more(const Words& arguments, const AddressBook&) {
   if (!arguments.empty()) return std::nullopt;
   return Result<ControlRequest>(ControlRequest(Asked{}));
 }
 
 template <typename Asked>
-Parsed on_or_off(const Words& arguments) {
+Parsed on_or_off(const Words& arguments, const AddressBook&) {
   if (arguments.size() != 1 || (arguments[0] != "on" && arguments[0] != "off")) return std::nullopt;
   return Result<ControlRequest>(ControlRequest(Asked{arguments[0] == "on"}));
 }
 
-Parsed mode(const Words& arguments) {
+Parsed mode(const Words& arguments, const AddressBook& book) {
   if (arguments.size() != 2) return std::nullopt;
-  const auto peer = station(arguments[0]);
+  const auto peer = station(arguments[0], book);
   if (!peer) return Result<ControlRequest>(peer.error());
   const auto mode = modem::parse_mode(arguments[1]);
   if (!mode) return Result<ControlRequest>(mode.error());
   return Result<ControlRequest>(ControlRequest(ModeAsked{*peer, *mode}));
 }
 
-Parsed sap(const Words& arguments) {
+Parsed sap(const Words& arguments, const AddressBook&) {
   if (arguments.size() != 2) return std::nullopt;
   const auto number = number_of<std::uint8_t>(arguments[0], SapId::kMax);
   const bool word = arguments[1] == "open" || arguments[1] == "shut";
@@ -68,22 +69,34 @@ Parsed sap(const Words& arguments) {
   return Result<ControlRequest>(ControlRequest(SapAsked{SapId{*number}, arguments[1] == "open"}));
 }
 
-Parsed disconnect(const Words& arguments) {
+Parsed level(const Words& arguments, const AddressBook&) {
+  if (arguments.size() != 1) return std::nullopt;
+  double level_db = 0;
+  const char* const end = arguments[0].data() + arguments[0].size();
+  const auto read = std::from_chars(arguments[0].data(), end, level_db);
+  if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
+  if (!(level_db >= modem::kTransmitLevelMinDb && level_db <= 0)) {
+    return Result<ControlRequest>(Error{ErrorCode::bad_field, "the level goes from -40 to 0 dB"});
+  }
+  return Result<ControlRequest>(ControlRequest(LevelAsked{level_db}));
+}
+
+Parsed disconnect(const Words& arguments, const AddressBook&) {
   if (arguments.size() != 1) return std::nullopt;
   const auto id = number_of(arguments[0], std::numeric_limits<std::uint32_t>::max());
   if (!id) return std::nullopt;
   return Result<ControlRequest>(ControlRequest(DisconnectAsked{ClientId{*id}}));
 }
 
-Parsed break_link(const Words& arguments) {
+Parsed break_link(const Words& arguments, const AddressBook& book) {
   if (arguments.size() != 1) return std::nullopt;
-  const auto peer = station(arguments[0]);
+  const auto peer = station(arguments[0], book);
   if (!peer) return Result<ControlRequest>(peer.error());
   return Result<ControlRequest>(ControlRequest(BreakAsked{*peer}));
 }
 
 /// Parses the conditions "id=17", "client=3" and "to=1.2.3.4"; each may occur once.
-std::optional<Result<sap::UpduFilter>> filter_of(const Words& arguments) {
+std::optional<Result<sap::UpduFilter>> filter_of(const Words& arguments, const AddressBook& book) {
   sap::UpduFilter filter;
   for (const std::string_view word : arguments) {
     const std::size_t sign = word.find('=');
@@ -99,7 +112,7 @@ std::optional<Result<sap::UpduFilter>> filter_of(const Words& arguments) {
       if (!id) return std::nullopt;
       filter.client = ClientId{*id};
     } else if (name == "to" && !filter.destination) {
-      const auto address = parse_address(value);
+      const auto address = book.find(value);
       if (!address) return Result<sap::UpduFilter>(address.error());
       filter.destination = *address;
     } else {
@@ -110,19 +123,19 @@ std::optional<Result<sap::UpduFilter>> filter_of(const Words& arguments) {
 }
 
 template <typename Asked>
-Parsed filtered(const Words& arguments) {
-  const auto filter = filter_of(arguments);
+Parsed filtered(const Words& arguments, const AddressBook& book) {
+  const auto filter = filter_of(arguments, book);
   if (!filter) return std::nullopt;
   if (!*filter) return Result<ControlRequest>(filter->error());
   return Result<ControlRequest>(ControlRequest(Asked{**filter}));
 }
 
-Parsed purge(const Words& arguments) {
+Parsed purge(const Words& arguments, const AddressBook& book) {
   if (arguments.empty()) return std::nullopt;
-  return filtered<PurgeAsked>(arguments);
+  return filtered<PurgeAsked>(arguments, book);
 }
 
-Parsed events(const Words& arguments) {
+Parsed events(const Words& arguments, const AddressBook&) {
   const auto filter = control::parse_event_filter(arguments);
   if (!filter) return std::nullopt;
   return Result<ControlRequest>(ControlRequest(EventsAsked{*filter}));
@@ -143,19 +156,22 @@ const std::vector<Verb>& verbs() {
       {{"sap", "0..15 open|shut", "allow or forbid binds to the SAP; shut also unbinds its client",
         answered_by<proto::SapOpen>},
        sap},
+      {{"level", "DB", "transmit level, -40 to 0 dB, until the next start",
+        answered_by<proto::TransmitLevel>},
+       level},
       {{"disconnect", "CLIENT", "end the connection of a client, by its number in `status`",
         answered_by<proto::Disconnected>},
        disconnect},
-      {{"break", "ADDRESS", "end the link with a station", answered_by<proto::LinkBreaking>},
+      {{"break", "STATION", "end the link with a station", answered_by<proto::LinkBreaking>},
        break_link},
-      {{"queue", "[id=N] [client=N] [to=ADDRESS]", "list the U_PDUs that are not finished",
+      {{"queue", "[id=N] [client=N] [to=STATION]", "list the U_PDUs that are not finished",
         answered_by<proto::UpduQueue>},
        filtered<QueueAsked>},
-      {{"purge", "[id=N] [client=N] [to=ADDRESS]",
+      {{"purge", "[id=N] [client=N] [to=STATION]",
         "reject the queued U_PDUs that match; needs at least one condition",
         answered_by<proto::Purged>},
        purge},
-      {{"mode", "ADDRESS MODE",
+      {{"mode", "STATION MODE",
         "ask a linked station to accept this mode for our transmissions to it",
         answered_by<proto::ModeAsked>},
        mode},
@@ -175,12 +191,12 @@ const Verb* find_verb(const Words& words) {
 
 }  // namespace
 
-Result<ControlRequest> parse_control_request(std::string_view line) {
+Result<ControlRequest> parse_control_request(std::string_view line, const AddressBook& book) {
   Words words = control::words_of(line);
   const Verb* const verb = find_verb(words);
   if (verb == nullptr) return control::unknown_verb(control_verbs());
   words.erase(words.begin());
-  if (const Parsed parsed = verb->parse(words)) return *parsed;
+  if (const Parsed parsed = verb->parse(words, book)) return *parsed;
   return control::usage_error(verb->info);
 }
 

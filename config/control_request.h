@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "modem/api/modes.h"
+#include "s5066d/base/address_book.h"
 #include "s5066d/base/ids.h"
 #include "s5066d/base/result.h"
 #include "s5066d/control/verbs.h"
@@ -37,6 +38,10 @@ struct SapAsked {
   SapId sap;
   bool open = false;
 };
+/// Sets the level of all that is sent until the next start.
+struct LevelAsked {
+  double level_db = 0;
+};
 struct DisconnectAsked {
   ClientId client;
 };
@@ -52,13 +57,15 @@ struct PurgeAsked {
 };
 struct ReloadAsked {};
 
-using ControlRequest = std::variant<StatusAsked, CountersAsked, ModeAsked, EmconAsked,
-                                    BroadcastAsked, SapAsked, DisconnectAsked, BreakAsked,
-                                    QueueAsked, PurgeAsked, ReloadAsked, EventsAsked, HelpAsked>;
+using ControlRequest =
+    std::variant<StatusAsked, CountersAsked, ModeAsked, EmconAsked, BroadcastAsked, SapAsked,
+                 DisconnectAsked, BreakAsked, QueueAsked, PurgeAsked, ReloadAsked, EventsAsked,
+                 HelpAsked, LevelAsked>;
 
 /// The result is `unsupported` when the first word is no request, and `bad_field` with the syntax
 /// of the request when its arguments do not fit it.
-Result<ControlRequest> parse_control_request(std::string_view line);
+/// The book has the names that may stand for addresses.
+Result<ControlRequest> parse_control_request(std::string_view line, const AddressBook& book = {});
 
 /// Returns all requests, in the order of the help text.
 const std::vector<control::VerbInfo>& control_verbs();

@@ -4,11 +4,15 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
+#include "config/address_book.h"
 #include "config/contradictions.h"
+#include "config/proto/address_book.pb.h"
 #include "config/proto/gateway.pb.h"
 #include "config/proto/node.pb.h"
 #include "config/text_format.h"
@@ -19,6 +23,74 @@ namespace s5066::config {
 namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+/// Returns the address book; the argument is the file that the configuration names, if it does.
+using BookSource = std::function<Loaded<AddressBook>(const std::string& named)>;
+
+BookSource given(const AddressBook& book) {
+  return [&book](const std::string&) { return Loaded<AddressBook>{book, {}}; };
+}
+
+template <typename Proto>
+Loaded<AddressBook> book_for(const Proto& message, const BookSource& books) {
+  if constexpr (std::is_same_v<Proto, proto::AddressBook>)
+    return {AddressBook(), {}};
+  else
+    return books(message.address_book());
+}
+
+/// What a configuration takes from the address book by itself.
+template <typename Setup>
+void take_from_book(const AddressBook&, Setup&) {}
+
+/// The call sign of the station, if the configuration gives none. Nothing is sent without interval.
+void take_from_book(const AddressBook& book, NodeSetup& setup) {
+  auto& identification = setup.node.dts.identification;
+  const AddressBook::Entry* const own = book.entry_of(setup.node.dts.address);
+  if (identification.text.empty() && own != nullptr) identification.text = own->call_sign;
+}
+
+template <typename Proto, typename Setup>
+Loaded<Setup> load_text(const std::string& file, const std::string& text, const BookSource& books) {
+  Problems problems(file);
+  if (text.size() > kFileOctetsMax) {
+    problems.add(0, 0, "larger than the limit of " + std::to_string(kFileOctetsMax) + " octets");
+    return {std::nullopt, problems.errors()};
+  }
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) {
+    problems.add(1, 1, "this is UTF-16; save the file as UTF-8");
+    return {std::nullopt, problems.errors()};
+  }
+  // Windows editors put the mark in front of the text. It takes no column there, so columns count
+  // without it.
+  const bool marked = text.starts_with(kByteOrderMark);
+  Proto message;
+  const ParsedText parsed =
+      parse_text(marked ? text.substr(kByteOrderMark.size()) : text, message, problems);
+  // The names of stations have no meaning while the address book has errors.
+  Loaded<AddressBook> book = book_for(message, books);
+  if (!book.value) return {std::nullopt, book.problems};
+  resolve_names(message, *book.value);
+  const Section section(message, parsed.places.get(), problems);
+  validate(section, parsed, *book.value);
+  Setup setup = translate(message);
+  take_from_book(*book.value, setup);
+  find_contradictions(section, setup);
+  if (!problems.usable()) return {std::nullopt, problems.errors(), problems.warnings()};
+  if constexpr (!std::is_same_v<Setup, AddressBook>) setup.book = *std::move(book.value);
+  return {std::move(setup), {}, problems.warnings()};
+}
+
+template <typename Proto, typename Setup>
+Loaded<Setup> load_file(const std::string& path) {
+  Problems problems(path);
+  const auto text = read_file(path, problems);
+  if (!text) return {std::nullopt, problems.errors()};
+  return load_text<Proto, Setup>(
+      path, *text, [&path](const std::string& named) { return address_book_of(path, named); });
+}
+
+}  // namespace
 
 std::optional<std::string> read_file(const std::string& path, Problems& problems) {
   errno = 0;
@@ -33,82 +105,48 @@ std::optional<std::string> read_file(const std::string& path, Problems& problems
   return text;
 }
 
-/// A text after the checks of its syntax and of the schema's rules. The section holds the fields
-/// that could be read.
-template <typename Proto>
-struct Checked {
-  Checked(const std::string& text, Problems& problems)
-      : parsed(parse_text(text, message, problems)),
-        section(message, parsed.places.get(), problems) {
-    validate(section, parsed);
-  }
-  Proto message;
-  ParsedText parsed;
-  Section section;
-};
-
-template <typename Proto, typename Setup>
-Loaded<Setup> load_text(const std::string& file, const std::string& text) {
-  Problems problems(file);
-  if (text.size() > kFileOctetsMax) {
-    problems.add(0, 0, "larger than the limit of " + std::to_string(kFileOctetsMax) + " octets");
-    return {std::nullopt, problems.errors()};
-  }
-  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) {
-    problems.add(1, 1, "this is UTF-16; save the file as UTF-8");
-    return {std::nullopt, problems.errors()};
-  }
-  // Windows editors put the mark in front of the text. It takes no column there, so columns count
-  // without it.
-  const bool marked = text.starts_with(kByteOrderMark);
-  const Checked<Proto> checked(marked ? text.substr(kByteOrderMark.size()) : text, problems);
-  Setup setup = translate(checked.message);
-  find_contradictions(checked.section, setup);
-  if (!problems.usable()) return {std::nullopt, problems.errors(), problems.warnings()};
-  return {std::move(setup), {}, problems.warnings()};
-}
-
-template <typename Setup>
-Loaded<Setup> load_file(const std::string& path,
-                        Loaded<Setup> (*parse)(const std::string&, const std::string&)) {
-  Problems problems(path);
-  const auto text = read_file(path, problems);
-  if (!text) return {std::nullopt, problems.errors()};
-  return parse(path, *text);
-}
-
-}  // namespace
-
-Loaded<NodeSetup> parse_node(const std::string& file, const std::string& text) {
-  return load_text<proto::Node, NodeSetup>(file, text);
-}
-
-Loaded<file_relay::RelayConfig> parse_relay(const std::string& file, const std::string& text) {
-  return load_text<proto::Relay, file_relay::RelayConfig>(file, text);
-}
-
-Loaded<acp142::MailConfig> parse_mail(const std::string& file, const std::string& text) {
-  return load_text<proto::MailGateway, acp142::MailConfig>(file, text);
-}
-
-Loaded<ip_client::IpConfig> parse_ip(const std::string& file, const std::string& text) {
-  return load_text<proto::IpClient, ip_client::IpConfig>(file, text);
+Loaded<NodeSetup> parse_node(const std::string& file, const std::string& text,
+                             const AddressBook& book) {
+  return load_text<proto::Node, NodeSetup>(file, text, given(book));
 }
 
 Loaded<NodeSetup> load_node(const std::string& path) {
-  return load_file<NodeSetup>(path, parse_node);
+  return load_file<proto::Node, NodeSetup>(path);
+}
+
+Loaded<file_relay::RelayConfig> parse_relay(const std::string& file, const std::string& text,
+                                            const AddressBook& book) {
+  return load_text<proto::Relay, file_relay::RelayConfig>(file, text, given(book));
 }
 
 Loaded<file_relay::RelayConfig> load_relay(const std::string& path) {
-  return load_file<file_relay::RelayConfig>(path, parse_relay);
+  return load_file<proto::Relay, file_relay::RelayConfig>(path);
+}
+
+Loaded<acp142::MailConfig> parse_mail(const std::string& file, const std::string& text,
+                                      const AddressBook& book) {
+  return load_text<proto::MailGateway, acp142::MailConfig>(file, text, given(book));
 }
 
 Loaded<acp142::MailConfig> load_mail(const std::string& path) {
-  return load_file<acp142::MailConfig>(path, parse_mail);
+  return load_file<proto::MailGateway, acp142::MailConfig>(path);
+}
+
+Loaded<ip_client::IpConfig> parse_ip(const std::string& file, const std::string& text,
+                                     const AddressBook& book) {
+  return load_text<proto::IpClient, ip_client::IpConfig>(file, text, given(book));
 }
 
 Loaded<ip_client::IpConfig> load_ip(const std::string& path) {
-  return load_file<ip_client::IpConfig>(path, parse_ip);
+  return load_file<proto::IpClient, ip_client::IpConfig>(path);
+}
+
+Loaded<AddressBook> parse_address_book(const std::string& file, const std::string& text) {
+  return load_text<proto::AddressBook, AddressBook>(file, text, {});
+}
+
+Loaded<AddressBook> load_address_book(const std::string& path) {
+  return load_file<proto::AddressBook, AddressBook>(path);
 }
 
 }  // namespace s5066::config

@@ -5,8 +5,10 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 
+#include "config/address_book.h"
 #include "config/node_setup.h"
 #include "config/problem.h"
 #include "gateways/acp142/mail/mail_config.h"
@@ -17,15 +19,24 @@ namespace s5066::config {
 
 inline constexpr std::size_t kFileOctetsMax = 256 * 1024;
 
+/// Reads up to one octet more than a file may have, or adds the problem that prevents it.
+std::optional<std::string> read_file(const std::string& path, Problems& problems);
+
+/// The address book of a configuration is read with it.
 Loaded<NodeSetup> load_node(const std::string& path);
 Loaded<file_relay::RelayConfig> load_relay(const std::string& path);
 Loaded<acp142::MailConfig> load_mail(const std::string& path);
 Loaded<ip_client::IpConfig> load_ip(const std::string& path);
 
-/// These functions take the text itself; `file` is the name that problems give.
-Loaded<NodeSetup> parse_node(const std::string& file, const std::string& text);
-Loaded<file_relay::RelayConfig> parse_relay(const std::string& file, const std::string& text);
-Loaded<acp142::MailConfig> parse_mail(const std::string& file, const std::string& text);
-Loaded<ip_client::IpConfig> parse_ip(const std::string& file, const std::string& text);
+/// These functions take the text itself; `file` is the name that problems give. They read no file,
+/// so the address book is an argument.
+Loaded<NodeSetup> parse_node(const std::string& file, const std::string& text,
+                             const AddressBook& book = {});
+Loaded<file_relay::RelayConfig> parse_relay(const std::string& file, const std::string& text,
+                                            const AddressBook& book = {});
+Loaded<acp142::MailConfig> parse_mail(const std::string& file, const std::string& text,
+                                      const AddressBook& book = {});
+Loaded<ip_client::IpConfig> parse_ip(const std::string& file, const std::string& text,
+                                     const AddressBook& book = {});
 
 }  // namespace s5066::config

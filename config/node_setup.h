@@ -13,6 +13,7 @@
 #include "modem/ptt/serial_line.h"
 #include "modem/remote/remote_modem.h"
 #include "modem/worker/worker.h"
+#include "s5066d/base/address_book.h"
 #include "s5066d/base/log.h"
 #include "s5066d/control/socket_config.h"
 #include "s5066d/node/node.h"
@@ -36,6 +37,7 @@ struct NodeSetup {
   runtime::SisListenerConfig sis;
   std::optional<control::SocketConfig> control;
   std::optional<runtime::CaptureConfig> capture;
+  AddressBook book;
   LogLevel log_level = LogLevel::info;
   std::string source;  // the serialised configuration message, for node_changes.h
 };

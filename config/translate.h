@@ -6,11 +6,13 @@
 #include <string>
 
 #include "config/node_setup.h"
+#include "config/proto/address_book.pb.h"
 #include "config/proto/gateway.pb.h"
 #include "config/proto/node.pb.h"
 #include "gateways/acp142/mail/mail_config.h"
 #include "gateways/file_relay/relay_config.h"
 #include "gateways/ip_client/ip_config.h"
+#include "s5066d/base/address_book.h"
 #include "s5066d/base/log.h"
 
 namespace s5066::config {
@@ -18,6 +20,7 @@ namespace s5066::config {
 /// The result is useful only when the message has no problems; a message with problems does no
 /// harm.
 NodeSetup translate(const proto::Node& node);
+AddressBook translate(const proto::AddressBook& from);
 gateways::BackupSettings backup_of(const proto::SpoolBackup& from);
 file_relay::RelayConfig translate(const proto::Relay& relay);
 acp142::MailConfig translate(const proto::MailGateway& gateway);

@@ -92,6 +92,7 @@ void translate_modem(const proto::Modem& from, NodeSetup& to) {
     to.node.dts.wait_while_occupied = from.wait_while_occupied();
   }
   if (from.constraint_length_7()) to.worker.ms110d.constraint = 7;
+  if (from.has_transmit_level_db()) to.worker.transmit_level_db = from.transmit_level_db();
   if (from.has_reopen_attempts_max()) to.worker.reopen_attempts_max = from.reopen_attempts_max();
   to.device = device_of(from);
   to.key = key_of(from);
@@ -336,6 +337,8 @@ NodeSetup translate(const proto::Node& from) {
     }
     if (capture.has_files_max()) to.capture->files_max = capture.files_max();
   }
+  to.node.dts.identification = {.text = from.identification().call_sign(),
+                                .interval = s(from.identification().interval_s())};
   if (from.has_log_level()) to.log_level = log_level_of(from.log_level());
   return to;
 }

@@ -5,7 +5,9 @@
 #include <google/protobuf/descriptor.h>
 #include <sys/un.h>
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -107,14 +109,32 @@ bool is_host_port(const std::string& text) {
   return failure == std::errc{} && stop == end && port >= 1 && port <= 65535 && is_ip_address(host);
 }
 
-std::optional<std::string> format_problem(const std::string& text, Rule::Format format) {
+/// A name in the address book, or a call sign.
+std::optional<std::string> name_problem(const std::string& text, Rule::Format format) {
+  const bool call_sign = format == Rule::CALL_SIGN;
+  const std::string_view others = call_sign ? "/" : "-_";
+  const auto is_letter = [](unsigned char c) { return std::isalpha(c) != 0 && c < 128; };
+  const auto fits = [&](char c) {
+    return is_letter(c) || (c >= '0' && c <= '9') || others.find(c) != std::string_view::npos;
+  };
+  const std::size_t length_max = call_sign ? 16 : 32;
+  const bool good = text.size() >= (call_sign ? 3u : 1u) && text.size() <= length_max &&
+                    std::all_of(text.begin(), text.end(), fits) &&
+                    std::any_of(text.begin(), text.end(), is_letter) && text.front() != '-';
+  if (good) return std::nullopt;
+  return call_sign ? "a call sign has 3 to 16 letters, digits and '/', and at least one letter"
+                   : "a name has up to 32 letters, digits, '-' and '_', and at least one letter";
+}
+
+std::optional<std::string> format_problem(const std::string& text, Rule::Format format,
+                                          const AddressBook& book) {
   switch (format) {
     case Rule::TEXT:
     case Rule::PATH:
       return std::nullopt;
     case Rule::STATION_ADDRESS:
     case Rule::GROUP_ADDRESS: {
-      const auto address = parse_address(text);
+      const auto address = book.find(text);
       if (!address) return address.error().detail;
       if (format == Rule::STATION_ADDRESS && address->group) {
         return "a station's address goes up to 15.255.255.255; this is a group";
@@ -141,11 +161,15 @@ std::optional<std::string> format_problem(const std::string& text, Rule::Format 
     case Rule::HOST_PORT:
       if (is_host_port(text)) return std::nullopt;
       return "not an IP address and port like 127.0.0.1:5066";
+    case Rule::STATION_NAME:
+    case Rule::CALL_SIGN:
+      return name_problem(text, format);
   }
   return std::nullopt;
 }
 
-std::optional<std::string> text_problem(const std::string& text, const Rule& rule) {
+std::optional<std::string> text_problem(const std::string& text, const Rule& rule,
+                                        const AddressBook& book) {
   const std::uint32_t length_unless_stated =
       rule.format() == Rule::PATH ? kPathOctetsMax : kTextOctetsMax;
   const std::uint32_t length_max = rule.has_length_max() ? rule.length_max() : length_unless_stated;
@@ -155,16 +179,16 @@ std::optional<std::string> text_problem(const std::string& text, const Rule& rul
     return std::to_string(text.size()) + " octets are above the limit " +
            std::to_string(length_max);
   }
-  return format_problem(text, rule.format());
+  return format_problem(text, rule.format(), book);
 }
 
 std::optional<std::string> value_problem(const Message& message, const FieldDescriptor& field,
-                                         const Rule& rule, int index) {
+                                         const Rule& rule, int index, const AddressBook& book) {
   const Reflection& r = *message.GetReflection();
   if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
     return text_problem(field.is_repeated() ? r.GetRepeatedString(message, &field, index)
                                             : r.GetString(message, &field),
-                        rule);
+                        rule, book);
   }
   if (rule.has_min() || rule.has_max() || field.cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE) {
     return number_problem(number_of(message, field, index), rule);
@@ -242,7 +266,7 @@ void Section::complain_of_section(const std::string& text) const {
   problems_->add(line_, column_, text);
 }
 
-void validate(const Section& section, const ParsedText& parsed) {
+void validate(const Section& section, const ParsedText& parsed, const AddressBook& book) {
   const auto& descriptor = *section.message().GetDescriptor();
   const Reflection& reflection = *section.message().GetReflection();
   for (int i = 0; i < descriptor.real_oneof_decl_count(); ++i) {
@@ -267,8 +291,8 @@ void validate(const Section& section, const ParsedText& parsed) {
     for (int n = 0; n < count; ++n) {
       const int index = field.is_repeated() ? n : -1;
       if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
-        validate(section.nested(name, index), parsed);
-      } else if (const auto problem = value_problem(section.message(), field, rule, index)) {
+        validate(section.nested(name, index), parsed, book);
+      } else if (const auto problem = value_problem(section.message(), field, rule, index, book)) {
         section.complain(name, *problem, index);
       }
     }

@@ -8,6 +8,7 @@
 
 #include "config/problem.h"
 #include "config/text_format.h"
+#include "s5066d/base/address_book.h"
 
 namespace s5066::config {
 
@@ -43,7 +44,7 @@ class Section {
 };
 
 /// Adds a problem for each field that is missing, too long, out of range or ill-formed; nested
-/// messages are checked as well.
-void validate(const Section& section, const ParsedText& parsed);
+/// messages are checked as well. The book is asked which station a wrong name may mean.
+void validate(const Section& section, const ParsedText& parsed, const AddressBook& book);
 
 }  // namespace s5066::config

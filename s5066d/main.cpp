@@ -42,7 +42,7 @@ options::options_description known_options() {
   add("json", "with --control: print the answer as JSON");
   add("version", "print the version");
   add("ask-mode",
-      options::value<std::vector<std::string>>()->multitoken()->value_name("ADDRESS MODE"),
+      options::value<std::vector<std::string>>()->multitoken()->value_name("STATION MODE"),
       "with --control: ask a linked station to accept this mode for our transmissions to it");
   add("help", "print this help");
   return known;
@@ -56,7 +56,9 @@ options::options_description hidden_options() {
 }
 
 int ask(const std::string& socket_path, const std::string& request, control::Form form) {
-  if (const auto understood = config::parse_control_request(request); !understood) {
+  const auto understood = config::parse_control_request(request);
+  // Only the daemon has the address book, so a name of a station is for it to find.
+  if (!understood && understood.error().code != ErrorCode::not_found) {
     std::cerr << "s5066d: " << understood.error().detail << "\n";
     return posix::kExitUsage;
   }

@@ -21,7 +21,9 @@ po::options_description chat_options() {
   po::options_description options("Chat");
   auto add = options.add_options();
   add("to,t", po::value<std::string>(),
-      "send to this station, or without ARQ to this group, w.x.y.z; 31.255.255.255 are all");
+      "send to this station, or without ARQ to this group, w.x.y.z or a name; 31.255.255.255 are "
+      "all");
+  sis_tools::add_station_options(options);
   add("repeats", po::value<int>()->default_value(1), "to a group: number of repeats, 0..15");
   add("ttl", po::value<std::uint32_t>()->default_value(ChatCore::Config().ttl_s),
       "time to live of a message in s; 0: the default of the node");
@@ -44,9 +46,7 @@ Options read(const po::variables_map& given, bool terminal) {
   options.client.core.sap = kChatSap;
   ChatCore::Config& core = options.core;
   if (given.count("to")) {
-    const auto to = parse_address(sis_tools::text(given, "to"));
-    if (!to) throw Wrong{"--to: " + to.error().detail};
-    core.to = *to;
+    core.to = sis_tools::station(given, "to");
   }
   core.repeats = number(given, "repeats", 15);
   core.priority = number(given, "priority", 15);

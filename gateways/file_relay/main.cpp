@@ -28,11 +28,12 @@ int usage(const std::string& problem) {
 std::optional<int> send(const Config& config, const ServiceArguments& arguments, LogSink& log) {
   const auto& given = arguments.given;
   if (!given.count("to") || arguments.words.size() != 1) {
-    return usage("send needs --to ADDRESS and a file");
+    return usage("send needs --to STATION and a file");
   }
-  const auto destination = parse_address(given["to"].as<std::string>());
-  if (!destination || destination->group) {
-    return usage(escaped(given["to"].as<std::string>()) + " is not a station address");
+  const auto destination = config->book.find(given["to"].as<std::string>());
+  if (!destination) return usage("--to: " + destination.error().detail);
+  if (destination->group) {
+    return usage(escaped(given["to"].as<std::string>()) + " is a group, not a station");
   }
   std::optional<std::uint8_t> priority;
   if (given.count("priority")) {
@@ -61,9 +62,8 @@ std::optional<int> queue(const Config& config, const ServiceArguments& arguments
     filter.state = *state;
   }
   if (given.count("station")) {
-    const std::string text = given["station"].as<std::string>();
-    const auto station = parse_address(text);
-    if (!station) return usage(escaped(text) + " is not a station address");
+    const auto station = config->book.find(given["station"].as<std::string>());
+    if (!station) return usage("--station: " + station.error().detail);
     filter.destination = *station;
   }
   return file_relay::show_queue(*config, filter, arguments.form);
@@ -92,11 +92,11 @@ gateways::ServiceProgram program(Config& config) {
     return about_file(config, arguments);
   };
   relay.commands = {
-      {"send", "--to ADDRESS [--priority N] FILE [--wait] [--progress]", "hand a file to the relay",
+      {"send", "--to STATION [--priority N] FILE [--wait] [--progress]", "hand a file to the relay",
        [&config](const ServiceArguments& arguments, LogSink& log) {
          return send(config, arguments, log);
        }},
-      {"queue", "[--all] [--state STATE] [--station ADDRESS]", "the files that are not over",
+      {"queue", "[--all] [--state STATE] [--station STATION]", "the files that are not over",
        [&config](const ServiceArguments& arguments, LogSink&) {
          return queue(config, arguments, false);
        }},
@@ -111,13 +111,13 @@ gateways::ServiceProgram program(Config& config) {
       {"cancel", "ID", "give it up", one},
   };
   relay.verbs = {file_relay::kStatusVerb};
-  relay.options.add_options()("to", options::value<std::string>()->value_name("ADDRESS"),
-                              "with send: the station, such as 1.2.3.4")(
+  relay.options.add_options()("to", options::value<std::string>()->value_name("STATION"),
+                              "with send: the station by its address or name")(
       "priority", options::value<unsigned>()->value_name("N"),
       "with send: 0 to 15, larger goes first; the default is that of the configuration")(
       "all", "with queue: also what is over")(
       "state", options::value<std::string>()->value_name("STATE"), "with queue: only these")(
-      "station", options::value<std::string>()->value_name("ADDRESS"),
+      "station", options::value<std::string>()->value_name("STATION"),
       "with queue: only for this station")("wait", "until the file is delivered or given up")(
       "progress", "with --wait: show how far it is");
   return relay;

@@ -21,6 +21,7 @@
 #include "gateways/common/spool_lock.h"
 #include "gateways/common/sqlite_store.h"
 #include "gateways/file_relay/relay_setup.h"
+#include "s5066d/control/station_names.h"
 #include "s5066d/posix/socket.h"
 
 namespace s5066::file_relay {
@@ -285,6 +286,7 @@ int show_queue(const RelayConfig& config, const gateways::ListFilter& filter, co
     file.set_name(item.name);
     file.set_last(item.reason);
   }
+  control::add_names(queue, config.book);
   control::print(queue, form);
   return 0;
 }
@@ -308,6 +310,7 @@ int show_file(const RelayConfig& config, SpoolId id, control::Form form) {
   file.set_last(item.reason);
   if (!is_final(item.state)) file.set_expires(utc_text({item.created.value + config.lifetime_s}));
   file.set_waits_for(waits_for(config, item));
+  control::add_names(file, config.book);
   control::print(file, form);
   return 0;
 }

@@ -7,6 +7,7 @@
 
 #include "gateways/common/backup_types.h"
 #include "gateways/file_relay/relay_types.h"
+#include "s5066d/base/address_book.h"
 #include "s5066d/base/log.h"
 #include "s5066d/base/result.h"
 #include "sis/primitives.h"
@@ -44,6 +45,7 @@ struct RelayConfig {
   std::uint32_t duplicate_window_s = 2 * 86400;    // not shorter than the sender's lifetime_s
   std::uint64_t spool_reserve_octets = 16u << 20;  // of the disk, for what is in the spool already
 
+  AddressBook book;
   LogLevel log_level = LogLevel::info;
 };
 

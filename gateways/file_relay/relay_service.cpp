@@ -268,6 +268,7 @@ void RelayService::on_store_result(const gateways::StoreResult& result) {
 void RelayService::add_verbs() {
   using Answer = control::VerbTable::Answer;
   control::VerbTable& verbs = host_.verbs();
+  verbs.name_stations(config_.book);
   verbs.add(kStatusVerb, [this](const control::Words& words) -> Answer {
     if (!words.empty()) return std::nullopt;
     return Result<std::string>(status());
@@ -384,7 +385,7 @@ void RelayService::carry_out(const RelayEvent& event) {
   LogLine line(log_, level_of(event.kind), to_string(event.kind));
   if (event.item.value != 0) line.kv("item", event.item.value);
   if (!event.transfer.empty()) line.kv("transfer", std::string_view(event.transfer));
-  if (event.peer.value != 0) line.kv("peer", to_string(event.peer));
+  if (event.peer.value != 0) put_station(line, "peer", event.peer, config_.book);
   if (!event.name.empty()) {
     line.kv("name", std::string_view(event.name)).kv("octets", event.octets);
   }

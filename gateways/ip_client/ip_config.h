@@ -11,6 +11,7 @@
 #include "gateways/ip_client/ip_address.h"
 #include "gateways/ip_client/route_table.h"
 #include "gateways/ip_client/service_class.h"
+#include "s5066d/base/address_book.h"
 #include "s5066d/base/log.h"
 #include "sis/primitives.h"
 
@@ -41,6 +42,7 @@ struct IpConfig {
   std::uint32_t line_rate_bps = 1200;
   std::uint32_t age_max_s = 300;
 
+  AddressBook book;
   LogLevel log_level = LogLevel::info;
 };
 

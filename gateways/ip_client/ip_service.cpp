@@ -172,6 +172,7 @@ Result<std::string> IpService::reload() {
     return Error{ErrorCode::bad_field, text};
   }
   config_.routes = std::move(read.config->routes);
+  config_.book = std::move(read.config->book);
   core_->on_routes(now(), std::move(table).value());
   set_kernel_routes();
   LogLine(log_, LogLevel::info, "table_loaded").kv("routes", config_.routes.size());
@@ -322,7 +323,7 @@ void IpService::drain() {
 
 void IpService::carry_out(const IpEvent& event) {
   LogLine line(log_, level_of(event.kind), to_string(event.kind));
-  if (event.station.value != 0) line.kv("station", to_string(event.station));
+  if (event.station.value != 0) put_station(line, "station", event.station, config_.book);
   if (!event.detail.empty()) line.kv("detail", std::string_view(event.detail));
 }
 
@@ -360,6 +361,7 @@ void IpService::arm_timer() {
 // --- The operator --------------------------------------------------------------------------------
 
 void IpService::add_verbs() {
+  host_.verbs().name_stations(config_.book);
   const auto add = [this](const control::VerbInfo& verb,
                           std::function<Result<std::string>()> answer) {
     host_.verbs().add(verb, [answer](const control::Words& words) -> control::VerbTable::Answer {

@@ -36,6 +36,8 @@ struct TransmitBurst {
   Mode mode;
   Bytes bytes;
   Instant not_before{};
+  /// When not empty, this text is sent in Morse code (morse.h) instead of the octets.
+  std::string morse = {};
 };
 
 /// The modem unkeys as soon as possible and answers with TransmitFinished{aborted}. The command has
@@ -49,7 +51,17 @@ struct SetReceiveModes {
   std::vector<Mode> modes;
 };
 
-using Command = std::variant<TransmitBurst, AbortTransmit, SetReceiveModes>;
+/// This is the lowest level of SetTransmitLevel. A transmitter needs no less, and silence would
+/// look like a fault.
+inline constexpr double kTransmitLevelMinDb = -40;
+
+/// All sound is sent at this level from the next block on. 0 dB is the power of bursts that leaves
+/// room for their peaks.
+struct SetTransmitLevel {
+  double level_db = 0;  // kTransmitLevelMinDb to 0
+};
+
+using Command = std::variant<TransmitBurst, AbortTransmit, SetReceiveModes, SetTransmitLevel>;
 
 // --- Events -------------------------------------------------------------------------------------
 // `at` is a time of the sample clock. The events of one modem arrive in order of `at`.

@@ -55,6 +55,9 @@ Result<void> RemoteModem::request(Command command) {
     counters_.add(ModemCounter::commands_refused);
     return Error{code, why};
   };
+  if (std::holds_alternative<SetTransmitLevel>(command)) {
+    return refuse(ErrorCode::unsupported, "the level of a remote modem is set on its host");
+  }
   if (auto* modes = std::get_if<SetReceiveModes>(&command)) listen_modes_ = modes->modes;
   if (!connected_) {
     // The modes are sent once there is a host.
@@ -66,6 +69,9 @@ Result<void> RemoteModem::request(Command command) {
   }
   if (const auto* burst = std::get_if<TransmitBurst>(&command)) {
     if (burst_) return refuse(ErrorCode::refused, "another burst is pending");
+    if (!burst->morse.empty()) {
+      return refuse(ErrorCode::unsupported, "a remote modem sends no Morse code");
+    }
     if (burst->bytes.size() > remote::kOctetsMax) {
       return refuse(ErrorCode::too_large, "the burst is longer than a remote modem takes");
     }

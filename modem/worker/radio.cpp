@@ -5,10 +5,13 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <numbers>
 #include <utility>
 
 #include "modem/api/airtime.h"
+#include "modem/api/morse.h"
+#include "modem/waveforms/morse_modulator.h"
 #include "s5066d/base/assert.h"
 #include "s5066d/base/overloaded.h"
 
@@ -40,8 +43,14 @@ void Radio::on_command(Command command, Instant requested_at) {
                    config_.receive_modes = std::move(set.modes);
                    receiver_.set_modes(config_.receive_modes);
                  },
+                 [&](const SetTransmitLevel& set) { gain_ = gain_of(set.level_db); },
              },
              command);
+}
+
+float Radio::gain_of(double level_db) {
+  S5066_ASSERT(level_db >= kTransmitLevelMinDb && level_db <= 0);
+  return static_cast<float>(std::pow(10.0, level_db / 20));
 }
 
 void Radio::transmit(const TransmitBurst& command, Instant requested_at) {
@@ -55,18 +64,25 @@ void Radio::transmit(const TransmitBurst& command, Instant requested_at) {
   if (!is_supported(command.mode)) {
     return fault(FaultKind::command_refused, name + ": its mode is not supported");
   }
+  const bool is_morse = !command.morse.empty();
+  if (is_morse && !is_morse_text(command.morse)) {
+    return fault(FaultKind::command_refused, name + ": its text has no Morse code");
+  }
   const bool has_time = command.not_before != Instant{};
   if (has_time && requested_at - command.not_before > config_.late_max) {
     return fault(FaultKind::command_refused, name + ": it is too late to send it");
   }
-  const Duration keyed =
-      config_.ptt_lead + airtime(command.mode, command.bytes.size()) + config_.ptt_tail;
+  const Duration sound =
+      is_morse ? morse_airtime(command.morse) : airtime(command.mode, command.bytes.size());
+  const Duration keyed = config_.ptt_lead + sound + config_.ptt_tail;
   if (keyed + config_.keyed_margin > config_.keyed_max) {
     return fault(FaultKind::command_refused, name + ": longer than a transmitter may be keyed");
   }
   const std::uint64_t lead = duration_to_samples(config_.ptt_lead);
   const std::uint64_t earliest = std::max(next_to_make(), unplayable_until_) + lead;
-  BurstTransmitter transmitter(command.mode, command.bytes, config_.ms110d);
+  BurstTransmitter transmitter =
+      is_morse ? BurstTransmitter(std::make_unique<MorseModulator>(command.morse))
+               : BurstTransmitter(command.mode, command.bytes, config_.ms110d);
   const std::uint64_t first = std::max(earliest, instant_to_sample(command.not_before));
   const std::uint64_t end = first + transmitter.total_samples();
   ++bursts_;
@@ -347,6 +363,7 @@ bool Radio::fill(std::span<float> block) {
         block.subspan(static_cast<std::size_t>(from - begin), static_cast<std::size_t>(to - from)));
     burst_->made = to - burst_->first_at;
   }
+  for (float& sample : block) sample *= gain_;
   return burst_->key_at < end && begin < burst_->unkey_at;
 }
 

@@ -35,15 +35,18 @@ class Radio {
     Duration keyed_margin{};          // added to the time that a burst should be keyed
     Duration keyed_max{};             // includes the margin; a longer burst is refused
     Duration late_max = kBurstLateMax;
-    bool full_duplex = false;  // receives while it transmits, on another frequency
-    bool lead_tone = false;    // a tone in the lead, for a radio that keys on sound
-    Ms110dChoice ms110d{};     // for bursts that are sent
+    bool full_duplex = false;      // receives while it transmits, on another frequency
+    bool lead_tone = false;        // a tone in the lead, for a radio that keys on sound
+    Ms110dChoice ms110d{};         // for bursts that are sent
+    double transmit_level_db = 0;  // see SetTransmitLevel
     /// A longer gap in the received samples ends the burst in it. A shorter gap counts as silence.
     std::uint64_t gap_samples_max = kSampleRate / 2;
   };
 
   explicit Radio(const Config& config)
-      : config_(config), receiver_({.modes = config.receive_modes}) {
+      : config_(config),
+        gain_(gain_of(config.transmit_level_db)),
+        receiver_({.modes = config.receive_modes}) {
     events_.reserve(kEventsAtOnce);
   }
 
@@ -115,6 +118,7 @@ class Radio {
   /// The number of events that a block normally brings; more events need more memory.
   static constexpr std::size_t kEventsAtOnce = 16;
 
+  static float gain_of(double level_db);
   void transmit(const TransmitBurst& command, Instant requested_at);
   void cut_burst();
   void cut_what_begins_before(std::uint64_t end);
@@ -132,6 +136,7 @@ class Radio {
   std::uint64_t next_to_make() const;
 
   Config config_;
+  float gain_;               // of all that is sent
   std::uint64_t clock_ = 0;  // samples received, including lost ones
   bool answered_ = false;    // the newest received block has its answer
   bool device_lost_ = false;

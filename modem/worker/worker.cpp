@@ -91,6 +91,7 @@ Result<void> Worker::start() {
                                                  .late_max = config_.late_max,
                                                  .full_duplex = config_.full_duplex,
                                                  .lead_tone = config_.lead_tone,
+                                                 .transmit_level_db = config_.transmit_level_db,
                                                  .ms110d = config_.ms110d});
   lockstep_ = info_.lockstep;
   if (info_.has_level) level_watch_.emplace(LevelWatch::Config{.rate_hz = info_.rate_hz});

@@ -67,9 +67,10 @@ class Worker final : public Modem {
     Duration late_max = kBurstLateMax;
     // This watchdog acts when the worker's thread hangs; in real time only.
     KeyGuard::Config key_guard;
-    bool full_duplex = false;  // receives while it transmits, on another frequency
-    bool lead_tone = false;    // sound in the lead, for a radio that keys on sound
-    Ms110dChoice ms110d{};     // for bursts that are sent
+    bool full_duplex = false;      // receives while it transmits, on another frequency
+    bool lead_tone = false;        // sound in the lead, for a radio that keys on sound
+    Ms110dChoice ms110d{};         // for bursts that are sent
+    double transmit_level_db = 0;  // at the start; see SetTransmitLevel
     // Without a block for this time the device counts as lost; in real time only.
     Duration silence_max = std::chrono::seconds(2);
     // Attempts to open a lost device; without a value there is no limit.

@@ -4,6 +4,8 @@
 namespace s5066 {
 namespace {
 constexpr CounterTable<Counter> kTable({
+    {Counter::identifications_sent, "identifications_sent", "bursts",
+     "call signs sent whole in Morse code"},
     {Counter::bursts_sent, "bursts_sent", "bursts", "transmissions that ended as planned"},
     {Counter::bursts_received, "bursts_received", "bursts",
      "transmissions of other stations that the modem acquired"},

@@ -9,6 +9,7 @@
 namespace s5066 {
 
 enum class Counter : std::uint8_t {
+  identifications_sent,
   bursts_sent,
   bursts_received,
   dpdus_sent,

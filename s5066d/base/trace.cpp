@@ -38,6 +38,7 @@ constexpr std::array<TraceKindInfo, static_cast<std::size_t>(TraceKind::count)> 
     {"mode_refused", "reason", ""},
     {"warning_sent", "type", "reason"},
     {"clocks_apart", "at_least_s", ""},
+    {"identification_started", "", "airtime_ms"},
 }};
 
 constexpr std::array<std::string_view, static_cast<std::size_t>(DiscardReason::count)> kReasons = {

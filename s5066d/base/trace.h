@@ -39,15 +39,16 @@ enum class TraceKind : std::uint8_t {
   link_lost,          // the peer stopped answering
   // A U_PDU of our client: a = U_PDU id or 0, b = 1 if it may have been on the air; `discarded`.
   updu_discarded,
-  answer_discarded,     // a delivery confirmation that we had to send; `discarded`
-  spdu_discarded,       // a received S_PDU; `discarded`
-  cpdu_discarded,       // a received C_PDU; `discarded`
-  sent_while_occupied,  // on an occupied channel: a = ms that it had been held back
-  mode_changed,         // of our transmissions to the peer: a = bit/s, b = interleaver
-  mode_advised,         // by the peer, for our transmissions: a = bit/s, b = interleaver
-  mode_refused,         // a mode that we asked the peer for: a = reason (Table C-8)
-  warning_sent,         // a = type of the cause, b = reason
-  clocks_apart,         // our clock is ahead of the peer's: a = lower bound in seconds
+  answer_discarded,        // a delivery confirmation that we had to send; `discarded`
+  spdu_discarded,          // a received S_PDU; `discarded`
+  cpdu_discarded,          // a received C_PDU; `discarded`
+  sent_while_occupied,     // on an occupied channel: a = ms that it had been held back
+  mode_changed,            // of our transmissions to the peer: a = bit/s, b = interleaver
+  mode_advised,            // by the peer, for our transmissions: a = bit/s, b = interleaver
+  mode_refused,            // a mode that we asked the peer for: a = reason (Table C-8)
+  warning_sent,            // a = type of the cause, b = reason
+  clocks_apart,            // our clock is ahead of the peer's: a = lower bound in seconds
+  identification_started,  // our call sign in Morse code; b = air time in ms
   count
 };
 

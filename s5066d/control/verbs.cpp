@@ -11,6 +11,7 @@
 #include "config/proto/control.pb.h"
 #include "s5066d/control/json.h"
 #include "s5066d/control/log_fields.h"
+#include "s5066d/control/station_names.h"
 
 namespace s5066::control {
 namespace {
@@ -184,8 +185,10 @@ Result<std::string> VerbTable::answer(std::string_view line) const {
   });
   if (verb == verbs_.end()) return unknown_verb(verbs_);
   words.erase(words.begin());
-  if (auto answer = handlers_.at(verb->name)(words)) return *std::move(answer);
-  return usage_error(*verb);
+  auto answer = handlers_.at(verb->name)(words);
+  if (!answer) return usage_error(*verb);
+  if (!*answer || book_ == nullptr) return *std::move(answer);
+  return with_names(*verb, **std::move(answer), *book_);
 }
 
 }  // namespace s5066::control

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "s5066d/base/address_book.h"
 #include "s5066d/base/counter_set.h"
 #include "s5066d/base/result.h"
 #include "s5066d/control/event_ring.h"
@@ -76,12 +77,16 @@ class VerbTable {
   /// Adds `counters`, `events` and `help`. The ring outlives the table.
   void add_common(const EventRing& ring, std::function<CounterRows()> counters);
 
+  /// Answers show the names of this book, which outlives the table.
+  void name_stations(const AddressBook& book) { book_ = &book; }
+
   Result<std::string> answer(std::string_view line) const;
   const std::vector<VerbInfo>& verbs() const { return verbs_; }
 
  private:
   std::vector<VerbInfo> verbs_;
   std::map<std::string_view, Handler> handlers_;
+  const AddressBook* book_ = nullptr;
 };
 
 }  // namespace s5066::control

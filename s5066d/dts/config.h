@@ -11,6 +11,7 @@
 #include "s5066d/base/ids.h"
 #include "s5066d/base/time.h"
 #include "s5066d/dts/arq_sender.h"
+#include "s5066d/dts/identification.h"
 #include "s5066d/dts/rate_selector.h"
 #include "s5066d/dts/service.h"
 
@@ -59,6 +60,8 @@ struct Config {
   /// Advises peers by the quality of their transmissions. Follows their advice without a message
   /// only if both have offered that, else by agreement. A connection begins in `mode`.
   std::optional<RateLimits> adaptation;
+  /// The station sends its call sign in Morse code; not at all without a text.
+  Identification::Config identification = {};
   /// Repetitions of a type 6 without an answer; then its procedure and its link end
   /// (C.6.4.2(11)).
   unsigned management_repeats_max = 3;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "modem/api/airtime.h"
+#include "modem/api/morse.h"
 #include "modem/api/receive_modes.h"
 #include "s5066d/base/deadline_table.h"
 #include "s5066d/dts/data_rate.h"
@@ -87,6 +88,7 @@ DataTransfer::DataTransfer(const Config& config, Rng& rng, Counters& counters, T
           rng),
       nonarq_rx_({}, counters),
       peers_(config.peers_max),
+      identification_(config.identification),
       duplex_(config.full_duplex) {
   config_.receive_modes = modem::listen_modes(config.receive_modes, config.mode);
   S5066_ASSERT(config.transmission_max <= kTransmissionMax);
@@ -261,6 +263,13 @@ void DataTransfer::on_burst_over(Instant now, modem::TransmitOutcome outcome,
                    .kind = TraceKind::burst_finished,
                    .peer = burst.peer.value_or(Address{}),
                    .a = static_cast<int>(outcome)});
+  if (burst.identifies) {
+    identification_.on_identified(now, sent);
+    if (sent) counters_.add(Counter::identifications_sent);
+    duplex_.on_own_ended(now, sent);
+    return turn_.on_transmit_done(now, std::nullopt, std::nullopt);
+  }
+  if (sent) identification_.on_transmitted(now);
   if (sent) {
     counters_.add(Counter::bursts_sent);
     nonarq_tx_.on_sent();
@@ -531,6 +540,25 @@ void DataTransfer::transmit(Instant now) {
   turn_.on_transmit_started(now, modem::preamble_duration(mode));
 }
 
+// The text has no preamble and announces no end. Other stations find the channel occupied.
+void DataTransfer::identify(Instant now) {
+  S5066_ASSERT(!burst_);
+  if (!in_full_duplex()) on_heard_over();
+  burst_ = OwnBurst{.id = {++bursts_made_}, .mode = config_.mode, .identifies = true};
+  const Duration airtime = modem::morse_airtime(identification_.text());
+  trace_.on_trace({.at = now,
+                   .kind = TraceKind::identification_started,
+                   .b = airtime / std::chrono::milliseconds(1)});
+  burst_->give_up_at = now + airtime + kModemPatience;
+  duplex_.on_keyed(now);
+  actions_.push(modem::Command(modem::TransmitBurst{.id = burst_->id,
+                                                    .mode = config_.mode,
+                                                    .bytes = {},
+                                                    .not_before = now,
+                                                    .morse = identification_.text()}));
+  turn_.on_transmit_started(now);
+}
+
 void DataTransfer::trace_dpdu(Instant now, TraceKind kind, const pdu::Dpdu& dpdu, Address peer,
                               bool intact) {
   TraceEvent event{.at = now, .kind = kind, .peer = peer, .a = pdu::type_of(dpdu)};
@@ -558,8 +586,9 @@ void DataTransfer::want_transmit(Instant now) {
   for (const auto& [peer, connection] : connections_) {
     answer_owed = answer_owed || (connection.answer_owed() && may_serve(connection));
   }
-  const bool wanted = may_send() && !burst_ && anything_to_send();
-  turn_.on_transmit_wanted(now, wanted, answer_owed && may_send());
+  answer_owed_ = answer_owed && may_send();
+  const bool wanted = may_send() && !burst_ && (anything_to_send() || identification_.due(now));
+  turn_.on_transmit_wanted(now, wanted, answer_owed_);
 }
 
 // Runs once after the inputs of an event: hands results up, tells the turn control whether we want
@@ -598,7 +627,11 @@ void DataTransfer::take_turn(Instant now) {
   turn_.on_deadline(now);
   while (auto action = turn_.poll_action()) {
     if (const auto* turn = std::get_if<TurnControl::KeyTransmitter>(&*action)) {
-      transmit(now);
+      if (identification_.due(now) && !answer_owed_) {
+        identify(now);
+      } else {
+        transmit(now);
+      }
       if (burst_) note_held(now, *turn);
     } else {
       on_reply_missing(now);
@@ -621,6 +654,9 @@ std::optional<Instant> DataTransfer::next_deadline() const {
   if (const auto ends = nonarq_rx_.next_deadline()) next = earlier(next, *ends + nonarq_delay());
   next = earlier(next, nonarq_tx_.next_deadline());
   if (burst_) next = earlier(next, burst_->give_up_at);
+  if (!burst_ && may_send() && !identification_.due(now_)) {
+    next = earlier(next, identification_.due_at());
+  }
   next = earlier(next, rest_ends());
   for (const auto& [peer, connection] : connections_) {
     next = earlier(next, connection.next_deadline());

@@ -122,6 +122,7 @@ class DataTransfer {
     modem::Mode mode;
     std::optional<Address> peer;  // peer whose connection it serves
     bool managed = false;         // it carries type 6 instead of data
+    bool identifies = false;      // it is the call sign in Morse code
     struct Told {
       Address peer;
       std::optional<modem::Mode> advice;
@@ -199,6 +200,7 @@ class DataTransfer {
   void collect(PeerControl& control);
   Duration transmission_max(const modem::Mode& mode) const;
   void transmit(Instant now);
+  void identify(Instant now);
   void fill(Instant now, BurstBuilder& burst);
   void fill_with_data(Instant now, const TransmissionPlan& plan, Connection* connection,
                       IntervalBudget& budget, BurstBuilder& burst);
@@ -247,6 +249,8 @@ class DataTransfer {
   PeerTable peers_;
   TransmissionPlanner planner_;
   WarningQueue warnings_;
+  Identification identification_;
+  bool answer_owed_ = false;  // a peer waits for the next transmission
   std::optional<OwnBurst> burst_;
   std::optional<Address> reply_awaited_from_;
   std::uint64_t bursts_made_ = 0;

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "modem/ptt/ptt.h"
 #include "modem/worker/worker.h"
 #include "s5066d/base/version.h"
+#include "s5066d/control/station_names.h"
 #include "s5066d/posix/end_hung.h"
 #include "s5066d/posix/ending_signals.h"
 #include "s5066d/posix/socket.h"
@@ -95,6 +97,7 @@ Daemon::Daemon(const config::NodeSetup& setup, std::uint64_t seed, LogSink& log,
           io_, [&](auto notify) { return modem_of(setup, std::move(notify), log_); })) {
   driver_.connect(*modem_, listener_);
   trace_.print_at_assert();
+  trace_.set_book(setup_.book);
 }
 
 // The thread that calls us must end before the objects that it calls.
@@ -135,9 +138,9 @@ Result<void> Daemon::start() {
   }
   tell_utc();
   listener_.accept();
-  LogLine(log_, LogLevel::info, "started")
-      .kv("address", s5066::to_string(setup_.node.dts.address))
-      .kv("mode", modem::to_string(setup_.node.dts.mode))
+  LogLine line(log_, LogLevel::info, "started");
+  put_station(line, "address", setup_.node.dts.address, setup_.book);
+  line.kv("mode", modem::to_string(setup_.node.dts.mode))
       .kv("clock", modem_->lockstep() ? "cable" : "wall")
       .kv("version", version());
   return {};
@@ -214,9 +217,11 @@ void Daemon::stop() {
 // --- For an operator -----------------------------------------------------------------------------
 
 Result<std::string> Daemon::answer(std::string_view request) {
-  const auto asked = config::parse_control_request(request);
+  const auto asked = config::parse_control_request(request, setup_.book);
   if (!asked) return asked.error();
-  return std::visit([this](const auto& what) { return perform(what); }, *asked);
+  auto done = std::visit([this](const auto& what) { return perform(what); }, *asked);
+  if (!done) return done;
+  return control::with_names(config::control_verb_of(request), *std::move(done), setup_.book);
 }
 
 Result<std::string> Daemon::perform(const config::StatusAsked&) {
@@ -225,6 +230,7 @@ Result<std::string> Daemon::perform(const config::StatusAsked&) {
                                               .now = modem_->now(),
                                               .running = posix::monotonic_now() - started_,
                                               .lockstep = modem_->lockstep(),
+                                              .transmit_level_db = setup_.worker.transmit_level_db,
                                               .sis_port = listener_.port()});
 }
 
@@ -279,6 +285,16 @@ Result<std::string> Daemon::perform(const config::SapAsked& asked) {
   });
 }
 
+Result<std::string> Daemon::perform(const config::LevelAsked& asked) {
+  char verb[32];
+  std::snprintf(verb, sizeof verb, "level %.1f", asked.level_db);
+  return change(verb, asked, [&](Node&, Instant) {
+    auto set = modem_->request(modem::SetTransmitLevel{asked.level_db});
+    if (set) setup_.worker.transmit_level_db = asked.level_db;
+    return set;
+  });
+}
+
 Result<std::string> Daemon::perform(const config::DisconnectAsked& asked) {
   return change(
       "disconnect " + std::to_string(asked.client.value), asked,
@@ -322,8 +338,11 @@ Result<std::string> Daemon::perform(const config::ReloadAsked&) {
     LogLine(log_, LogLevel::error, "reload_failed").kv("reason", done.error().detail);
     return done.error();
   }
-  const auto changes = config::changes_to(setup_.source, *loaded.value);
+  auto changes = config::changes_to(setup_.source, *loaded.value);
   setup_.source = changes.running;
+  if (setup_.book != loaded.value->book) changes.at_once.push_back("stations");
+  setup_.book = loaded.value->book;
+  trace_.set_book(setup_.book);
   reloading_.set_log_level(loaded.value->log_level);
   const auto names = [](const std::vector<std::string>& settings) {
     std::string all;

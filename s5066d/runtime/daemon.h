@@ -65,6 +65,7 @@ class Daemon {
   Result<std::string> perform(const config::EmconAsked& asked);
   Result<std::string> perform(const config::BroadcastAsked& asked);
   Result<std::string> perform(const config::SapAsked& asked);
+  Result<std::string> perform(const config::LevelAsked& asked);
   Result<std::string> perform(const config::DisconnectAsked& asked);
   Result<std::string> perform(const config::BreakAsked& asked);
   Result<std::string> perform(const config::QueueAsked& asked);

@@ -228,7 +228,7 @@ void TraceWriter::log_event(const TraceEvent& event) {
   traced_at_ = event.at.time_since_epoch();
   LogLine line(limited_, level_of(event), to_string(event.kind));
   line.kv("t", to_seconds(event.at.time_since_epoch()));
-  if (event.peer != Address{}) line.kv("peer", to_string(event.peer));
+  if (event.peer != Address{}) put_station(line, "peer", event.peer, book_);
   const TraceKindInfo& kind = info(event.kind);
   if (const auto& client = event.client) {
     line.kv("client", client->id.value);

@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
+#include "s5066d/base/address_book.h"
 #include "s5066d/base/log.h"
 #include "s5066d/base/time.h"
 #include "s5066d/base/trace.h"
@@ -30,6 +32,9 @@ class TraceWriter final : public TraceSink {
   void on_trace(const TraceEvent& event) override;
   bool wants_octets() const override { return capture_ >= 0; }
 
+  /// Log lines show the names of this book from now on.
+  void set_book(AddressBook book) { book_ = std::move(book); }
+
   /// Makes a failing assert print the last events; only one writer of a process may call it.
   void print_at_assert();
 
@@ -43,6 +48,7 @@ class TraceWriter final : public TraceSink {
   void close_capture();
 
   LogSink& log_;
+  AddressBook book_;
   posix::LogLimiter limited_;
   Duration traced_at_{};  // by the sample clock
   TraceRing ring_;

@@ -2,6 +2,10 @@
 #include "sis/tools/connection_options.h"
 
 #include <boost/program_options.hpp>
+#include <cstdlib>
+#include <filesystem>
+
+#include "config/address_book.h"
 
 namespace s5066::sis_tools {
 
@@ -23,6 +27,30 @@ std::uint8_t number(const po::variables_map& given, const char* name, int max) {
   const int value = given[name].as<int>();
   if (value >= 0 && value <= max) return static_cast<std::uint8_t>(value);
   throw Wrong{std::string("--") + name + " must be 0 to " + std::to_string(max)};
+}
+
+void add_station_options(po::options_description& options) {
+  options.add_options()("stations", po::value<std::string>(),
+                        "address book with the names of stations; default: S5066_STATIONS, else "
+                        "/etc/s5066/stations");
+}
+
+Address station(const po::variables_map& given, const char* name) {
+  const std::string option = std::string("--") + name;
+  const std::string typed = text(given, name);
+  if (const auto address = parse_address(typed)) return *address;
+  std::string path = text(given, "stations");
+  const char* const environment = std::getenv("S5066_STATIONS");
+  if (path.empty() && environment != nullptr) path = environment;
+  AddressBook book;
+  if (!path.empty() || std::filesystem::exists(config::kAddressBookPath)) {
+    const auto loaded = config::load_address_book(path.empty() ? config::kAddressBookPath : path);
+    if (!loaded.value) throw Wrong{"--stations: " + to_string(loaded.problems.front())};
+    book = *loaded.value;
+  }
+  const auto found = book.find(typed);
+  if (!found) throw Wrong{option + ": " + found.error().detail};
+  return *found;
 }
 
 std::uint32_t ttl_units(const po::variables_map& given) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 
+#include "s5066d/base/ids.h"
 #include "sis/client.h"
 
 namespace s5066::sis_tools {
@@ -25,6 +26,12 @@ std::string text(const boost::program_options::variables_map& given, const char*
 std::uint8_t number(const boost::program_options::variables_map& given, const char* name, int max);
 /// Returns the option --ttl in units of 2 s.
 std::uint32_t ttl_units(const boost::program_options::variables_map& given);
+
+/// Adds --stations, the address book with the names that station() takes.
+void add_station_options(boost::program_options::options_description& options);
+/// Returns the address that an option gives, or that the address book has for its name or call
+/// sign. The book is read only for a name. Throws Wrong.
+Address station(const boost::program_options::variables_map& given, const char* name);
 
 /// Adds --host, --port, --rank and those of TLS.
 void add_connection_options(boost::program_options::options_description& options);

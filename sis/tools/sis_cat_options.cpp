@@ -40,7 +40,8 @@ po::options_description receiving_options() {
 po::options_description sending_options() {
   po::options_description options("Sending");
   auto add = options.add_options();
-  add("to,t", po::value<std::string>(), "send standard input to this address, w.x.y.z");
+  add("to,t", po::value<std::string>(),
+      "send standard input to this address, w.x.y.z, or to the station or group of this name");
   add("to-sap", po::value<int>(), "SAP at the destination, 0..15; default: the value of --sap");
   add("mode,m", po::value<std::string>(), "arq or nonarq; default: nonarq to groups, arq to nodes");
   add("expedited,e", "send as expedited data");
@@ -57,6 +58,7 @@ po::options_description sending_options() {
   add("hard-link", po::value<int>(),
       "request a hard link of type 0, 1 or 2 first, and end it afterwards");
   add("link-priority", po::value<int>()->default_value(0), "priority of the hard link, 0..3");
+  sis_tools::add_station_options(options);
   return options;
 }
 
@@ -76,18 +78,17 @@ sis::Confirmation confirmation(const po::variables_map& given, bool arq) {
 }
 
 void read_sending(const po::variables_map& given, Options& options) {
-  const auto to = parse_address(text(given, "to"));
-  if (!to) throw Wrong{"--to: " + to.error().detail};
-  options.to = *to;
+  const Address to = sis_tools::station(given, "to");
+  options.to = to;
   options.to_sap = {number(given, given.count("to-sap") ? "to-sap" : "sap", SapId::kMax)};
   options.expedited = given.count("expedited") > 0;
   options.priority = number(given, "priority", 15);
 
   std::string mode = text(given, "mode");
-  if (mode.empty()) mode = to->group ? "nonarq" : "arq";
+  if (mode.empty()) mode = to.group ? "nonarq" : "arq";
   if (mode != "arq" && mode != "nonarq") throw Wrong{"--mode must be arq or nonarq"};
   const bool arq = mode == "arq";
-  if (arq && to->group) throw Wrong{"ARQ cannot send to a group address"};
+  if (arq && to.group) throw Wrong{"ARQ cannot send to a group address"};
   options.delivery.mode = arq ? sis::TransmissionMode::arq : sis::TransmissionMode::nonarq;
   options.delivery.confirmation = confirmation(given, arq);
   options.delivery.retransmissions = number(given, "repeats", 15);
@@ -99,12 +100,12 @@ void read_sending(const po::variables_map& given, Options& options) {
   }
 
   if (!given.count("hard-link")) return;
-  if (to->group) throw Wrong{"a hard link needs the address of a node, not of a group"};
+  if (to.group) throw Wrong{"a hard link needs the address of a node, not of a group"};
   options.hard_link =
       sis::HardLink{.type = static_cast<sis::HardLinkType>(number(given, "hard-link", 2)),
                     .priority = number(given, "link-priority", 3),
                     .remote_sap = options.to_sap,
-                    .remote = *to};
+                    .remote = to};
 }
 
 Options read(const po::variables_map& given) {

@@ -162,6 +162,7 @@ TEST_F(LiveOperator, every_request_is_answered_by_its_message_or_by_an_error) {
                                                              {"sap", " 5 open"},
                                                              {"disconnect", " 99"},
                                                              {"break", " 1.2.0.9"},
+                                                             {"level", " -6"},
                                                              {"purge", " to=1.2.0.9"},
                                                              {"mode", " 1.2.0.9 110a-600-long"}};
   for (const control::VerbInfo& verb : config::control_verbs()) {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "modem/api/airtime.h"
+#include "modem/api/morse.h"
 #include "s5066d/pdu/dpdu.h"
 
 namespace s5066::sim {
@@ -178,7 +179,9 @@ void Medium::start(std::size_t station, modem::TransmitBurst command) {
   burst->command = std::move(command);
   const modem::Mode& mode = burst->command.mode;
   burst->data_start = now + modem::preamble_duration(mode);
-  burst->end = now + modem::airtime(mode, burst->command.bytes.size());
+  const std::string& morse = burst->command.morse;
+  burst->end = now + (morse.empty() ? modem::airtime(mode, burst->command.bytes.size())
+                                    : modem::morse_airtime(morse));
   for (std::size_t at = 0; options_.looks_into_bursts && at < burst->command.bytes.size();) {
     const auto frame = pdu::decode(ByteSpan(burst->command.bytes).subspan(at));
     S5066_ASSERT(frame.ok());
@@ -195,6 +198,7 @@ void Medium::start(std::size_t station, modem::TransmitBurst command) {
   self.deliver(modem::TransmitStarted{now, burst->command.id});
 
   for (std::size_t other = 0; other < stations_.size(); ++other) {
+    if (!morse.empty()) continue;  // no receiver of a modem recognises it
     if (other != station || options_.hears_itself) reach(other, burst);
   }
   heap_.schedule(burst->end,

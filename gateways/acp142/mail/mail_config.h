@@ -10,6 +10,7 @@
 #include "gateways/acp142/mail/p_mul_names.h"
 #include "gateways/common/backup_types.h"
 #include "gateways/p_mul/p_mul_pdu.h"
+#include "s5066d/base/address_book.h"
 #include "s5066d/base/ids.h"
 #include "s5066d/base/log.h"
 #include "sis/primitives.h"
@@ -177,6 +178,7 @@ struct MailConfig {
   std::uint32_t nonarq_repeats = 0;   // of each PDU, by the node
   std::uint32_t line_rate_bps = 300;  // until one is measured
 
+  AddressBook book;
   LogLevel log_level = LogLevel::info;
 };
 

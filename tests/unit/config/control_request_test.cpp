@@ -64,11 +64,19 @@ TEST(ControlRequest, what_does_not_fit_is_answered_with_how_it_is_written) {
   }
   for (const char* bad : {"purge", "purge 3", "purge id=x", "purge id=1 id=2", "purge sap=3",
                           "purge id=18446744073709551616", "purge id="}) {
-    EXPECT_EQ(refusal_of(bad), "the request is `purge [id=N] [client=N] [to=ADDRESS]`");
+    EXPECT_EQ(refusal_of(bad), "the request is `purge [id=N] [client=N] [to=STATION]`");
   }
   for (const char* bad : {"mode ", "mode 1.2.3.4", "mode 1.2.3.4 110a-600-long x"}) {
-    EXPECT_EQ(refusal_of(bad), "the request is `mode ADDRESS MODE`");
+    EXPECT_EQ(refusal_of(bad), "the request is `mode STATION MODE`");
   }
+  for (const char* bad : {"level", "level x", "level -6 0", "level -6dB"}) {
+    EXPECT_EQ(refusal_of(bad), "the request is `level DB`");
+  }
+  for (const char* bad : {"level 0.1", "level -40.1", "level nan", "level -inf"}) {
+    EXPECT_EQ(refusal_of(bad), "the level goes from -40 to 0 dB");
+  }
+  EXPECT_EQ(understood<LevelAsked>("level -40").level_db, -40);
+  EXPECT_EQ(understood<LevelAsked>("level 0").level_db, 0);
   EXPECT_EQ(refusal_of("mode 1.2.3 110a-600-long"), "address needs four numbers, w.x.y.z");
   EXPECT_EQ(refusal_of("break 31.255.255.255"), "a group has no link");
   refusal_of("break 1.2.3");
@@ -92,6 +100,7 @@ TEST(ControlRequest, answers_say_what_was_done) {
   const auto mode = told<proto::ModeAsked>(understood<ModeAsked>("mode 1.2.3.4 110a-600-long"));
   EXPECT_EQ(mode.peer(), "1.2.3.4");
   EXPECT_EQ(mode.mode(), "110a-600-long");
+  EXPECT_EQ(told<proto::TransmitLevel>(LevelAsked{-6.5}).level_db(), -6.5);
   EXPECT_TRUE(told<proto::Emcon>(EmconAsked{true}).on());
   EXPECT_TRUE(told<proto::BroadcastSession>(BroadcastAsked{true}).on());
   EXPECT_EQ(told<proto::SapOpen>(SapAsked{SapId{3}, true}).sap(), 3u);

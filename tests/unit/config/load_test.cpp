@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "config/proto/address_book.pb.h"
 #include "config/proto/gateway.pb.h"
 #include "config/proto/node.pb.h"
 #include "tests/support/seeds.h"
@@ -108,6 +109,13 @@ TEST(ConfigLoad, every_ip_configuration_we_ship_loads) {
   }
 }
 
+TEST(ConfigLoad, the_address_book_we_ship_loads) {
+  const auto files = shipped("AddressBook");
+  ASSERT_EQ(files.size(), 1u);
+  const auto loaded = load_address_book(files[0].string());
+  EXPECT_TRUE(loaded.value.has_value()) << all_lines(loaded.problems);
+}
+
 TEST(ConfigLoad, every_file_we_ship_names_its_message) {
   std::size_t files = 0;
   for (const char* folder : {"config/examples", "config/back-to-back"}) {
@@ -116,7 +124,8 @@ TEST(ConfigLoad, every_file_we_ship_names_its_message) {
     }
   }
   EXPECT_EQ(files, shipped("Node").size() + shipped("Relay").size() +
-                       shipped("MailGateway").size() + shipped("IpClient").size());
+                       shipped("MailGateway").size() + shipped("IpClient").size() +
+                       shipped("AddressBook").size() + shipped("SetupAnswers").size());
 }
 
 void collect_fields(const google::protobuf::Descriptor& message, std::set<std::string>& names) {
@@ -142,6 +151,7 @@ TEST(ConfigLoad, the_examples_show_every_field) {
   expect_every_field(*proto::Relay::descriptor(), "file-relay.textproto");
   expect_every_field(*proto::MailGateway::descriptor(), "mail-gateway.textproto");
   expect_every_field(*proto::IpClient::descriptor(), "ip-client.textproto");
+  expect_every_field(*proto::AddressBook::descriptor(), "stations.textproto");
 }
 
 TEST(ConfigLoad, no_truncation_of_a_shipped_file_does_harm) {

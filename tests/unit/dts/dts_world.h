@@ -34,6 +34,11 @@ class DtsWorld {
     std::vector<TransmitModeChanged> modes;
     std::vector<DataRateRefused> rates_refused;
     std::array<std::size_t, 16> dpdus_sent{};  // by type
+    struct Burst {
+      Instant at;
+      bool identifies = false;
+    };
+    std::vector<Burst> bursts;
     sim::Timer timer;
   };
 
@@ -107,6 +112,7 @@ class DtsWorld {
       if (auto* command = std::get_if<modem::Command>(&action)) {
         if (const auto* burst = std::get_if<modem::TransmitBurst>(command)) {
           count(burst->bytes, station.dpdus_sent);
+          station.bursts.push_back({heap_.now(), !burst->morse.empty()});
         }
         medium_.command(station.port, *command);
       } else if (auto* confirm = std::get_if<CpduConfirm>(&action)) {

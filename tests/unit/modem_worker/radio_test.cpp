@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "modem/api/airtime.h"
+#include "modem/api/morse.h"
 #include "modem/worker/sample_time.h"
 #include "tests/unit/modem_worker/radio_bench.h"
 
@@ -103,6 +105,45 @@ TEST(Radio, a_tone_as_loud_as_the_burst_fills_the_lead_where_that_is_asked_for) 
   EXPECT_NEAR(power / 960, kTransmitPower, 1e-4);
   EXPECT_TRUE(std::equal(expected.begin(), expected.end(),
                          bench.sent.begin() + static_cast<std::ptrdiff_t>(begin) + 960));
+}
+
+TEST(Radio, all_sound_is_sent_at_the_transmit_level_from_the_next_block_on) {
+  Radio::Config quiet = config();
+  quiet.transmit_level_db = -6;
+  Bench bench(quiet);
+  bench.run(2);
+  bench.radio.on_command(burst(1));
+  bench.run(10);
+  bench.radio.on_command(SetTransmitLevel{-40});
+  bench.run(10);
+  const std::vector<float> full = modulated(burst(1));
+  const std::size_t begin = 2 * kBlock;
+  ASSERT_GE(full.size(), 20 * kBlock);
+  for (std::size_t i = 0; i < 20 * kBlock; ++i) {
+    const double gain = std::pow(10.0, i < 10 * kBlock ? -6.0 / 20 : -2.0);
+    ASSERT_NEAR(bench.sent[begin + i], gain * full[i], 1e-6) << i;
+  }
+}
+
+TEST(Radio, sends_morse_code_as_a_burst_with_its_own_length) {
+  Bench bench(config());
+  bench.run(2);
+  bench.radio.on_command(
+      TransmitBurst{.id = {1}, .mode = kMode, .bytes = {}, .not_before = {}, .morse = "DL0ABC"});
+  bench.run(static_cast<std::size_t>(morse_airtime("DL0ABC") / milliseconds(20)) + 5);
+  ASSERT_EQ(bench.all<TransmitFinished>().size(), 1U);
+  EXPECT_EQ(bench.all<TransmitFinished>()[0].outcome, TransmitOutcome::sent);
+  EXPECT_EQ(bench.all<TransmitFinished>()[0].at - bench.all<TransmitStarted>().at(0).at,
+            morse_airtime("DL0ABC"));
+}
+
+TEST(Radio, refuses_a_text_that_has_no_morse_code) {
+  Bench bench(config());
+  bench.radio.on_command(
+      TransmitBurst{.id = {1}, .mode = kMode, .bytes = {}, .not_before = {}, .morse = "a?b"});
+  bench.run(5);
+  ASSERT_EQ(bench.all<Fault>().size(), 1U);
+  EXPECT_EQ(bench.all<Fault>()[0].kind, FaultKind::command_refused);
 }
 
 TEST(Radio, a_burst_aborted_in_its_lead_ends_the_tone) {
