@@ -3,6 +3,7 @@
 
 #include <alsa/asoundlib.h>
 #include <jack/jack.h>
+#include <pa_linux_alsa.h>
 #include <portaudio.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include "modem/audio/card_rings.h"
 #include "modem/audio/channel_choice.h"
 #include "modem/audio/sound_cards.h"
+#include "modem/audio/sound_server_list.h"
 #include "s5066d/base/assert.h"
 #include "s5066d/posix/socket.h"
 
@@ -124,6 +126,71 @@ Result<PaDeviceIndex> find_device(const std::string& name, Direction direction) 
   return matching.front();
 }
 
+/// A device of the sound server, which PortAudio does not list: ALSA's pulse plugin opens it by its
+/// name.
+Result<void> find_server_device(std::string_view name, Direction direction) {
+  const std::string_view own = name.substr(kServerPrefix.size());
+  const bool input = direction == Direction::input;
+  const std::string what = std::string(input ? "source" : "sink") + " " + std::string(own);
+  if (!is_server_device_name(own)) {
+    return Error{ErrorCode::bad_field, what + ": such a name cannot be a device of a sound server"};
+  }
+  const auto devices = list_server_devices();
+  if (!devices) return devices.error();
+  std::string names;
+  PaDeviceIndex named = 0;
+  for (const ServerDevice& device : *devices) {
+    if (device.input != input) continue;
+    if (device.name == own) return {};
+    if (named == kNamesMax) continue;
+    names += (named++ == 0 ? "; there are: " : ", ") + device.name;
+  }
+  return Error{ErrorCode::not_found, "the sound server has no " + what + names};
+}
+
+/// One direction of a stream as PortAudio opens it.
+struct End {
+  std::string name;       // for people
+  std::string alsa_name;  // of a device that PortAudio does not list
+  PaAlsaStreamInfo alsa{};
+  PaStreamParameters parameters{};
+  unsigned channels_max = 1;
+};
+
+bool is_of_server(const std::string& name) {
+  return name.starts_with(kServerPrefix);
+}
+
+Result<void> find(const std::string& name, Direction direction) {
+  if (is_of_server(name)) return find_server_device(name, direction);
+  const auto index = find_device(name, direction);
+  return index ? Result<void>{} : index.error();
+}
+
+/// Fills an end, which must stay where it is because it has pointers to itself.
+Result<void> choose(const std::string& name, Direction direction, End& end) {
+  end.parameters.channelCount = 1;
+  end.parameters.sampleFormat = paFloat32;
+  if (is_of_server(name)) {
+    if (auto found = find_server_device(name, direction); !found) return found;
+    end.name = name;
+    end.alsa_name = "pulse:DEVICE=" + name.substr(kServerPrefix.size());
+    PaAlsa_InitializeStreamInfo(&end.alsa);
+    end.alsa.deviceString = end.alsa_name.c_str();
+    end.parameters.device = paUseHostApiSpecificDeviceSpecification;
+    end.parameters.hostApiSpecificStreamInfo = &end.alsa;
+    end.channels_max = 2;  // the server converts
+    return {};
+  }
+  const auto index = find_device(name, direction);
+  if (!index) return index.error();
+  const PaDeviceInfo& info = *Pa_GetDeviceInfo(*index);
+  end.name = info.name;
+  end.parameters.device = *index;
+  end.channels_max = static_cast<unsigned>(std::max(0, channels(info, direction)));
+  return {};
+}
+
 std::string usb_path_of(std::string_view device_name, const std::vector<SoundCard>& cards) {
   const auto number = card_number_of(device_name);
   const auto card = std::find_if(cards.begin(), cards.end(),
@@ -201,11 +268,8 @@ Result<std::vector<PortAudioDevice::Listed>> PortAudioDevice::list() {
 Result<void> PortAudioDevice::look_for(const Config& config) {
   const Library library;
   if (library.error() != paNoError) return portaudio_error("PortAudio", library.error());
-  if (const auto input = find_device(config.input_name, Direction::input); !input) {
-    return input.error();
-  }
-  const auto output = find_device(config.output_name, Direction::output);
-  return output ? Result<void>{} : output.error();
+  if (auto input = find(config.input_name, Direction::input); !input) return input;
+  return find(config.output_name, Direction::output);
 }
 
 PortAudioDevice::PortAudioDevice(Config config)
@@ -239,32 +303,22 @@ Result<void> PortAudioDevice::open_stream() {
   if (stream->library.error() != paNoError) {
     return portaudio_error("PortAudio", stream->library.error());
   }
-  const auto input = find_device(config_.input_name, Direction::input);
-  if (!input) return input.error();
-  const auto output = find_device(config_.output_name, Direction::output);
-  if (!output) return output.error();
-  PaStreamParameters parameters{};
-  parameters.channelCount = 1;
-  parameters.sampleFormat = paFloat32;
-  parameters.suggestedLatency = to_seconds(config_.latency);
-  PaStreamParameters in = parameters;
-  in.device = *input;
-  stream->input_channels = std::min(
-      ChannelChoice::kChannels, static_cast<unsigned>(Pa_GetDeviceInfo(*input)->maxInputChannels));
+  End in, out;
+  if (auto found = choose(config_.input_name, Direction::input, in); !found) return found;
+  if (auto found = choose(config_.output_name, Direction::output, out); !found) return found;
+  stream->input_channels = std::min(ChannelChoice::kChannels, in.channels_max);
   if (config_.input_channel > stream->input_channels) {
-    return Error{ErrorCode::bad_field, std::string(Pa_GetDeviceInfo(*input)->name) +
-                                           " has no input channel " +
-                                           std::to_string(config_.input_channel)};
+    return Error{ErrorCode::bad_field,
+                 in.name + " has no input channel " + std::to_string(config_.input_channel)};
   }
   if (config_.input_channel > 0) stream->choice.hear(config_.input_channel - 1);
-  in.channelCount = static_cast<int>(stream->input_channels);
+  in.parameters.channelCount = static_cast<int>(stream->input_channels);
   channel_looked_at_ = posix::monotonic_now();
-  PaStreamParameters out = parameters;
-  out.device = *output;
+  for (End* const end : {&in, &out}) end->parameters.suggestedLatency = to_seconds(config_.latency);
   watch_.expect_streams();
   PaError error =
-      Pa_OpenStream(&stream->handle, &in, &out, config_.rate_hz, paFramesPerBufferUnspecified,
-                    paNoFlag, &Stream::callback, stream.get());
+      Pa_OpenStream(&stream->handle, &in.parameters, &out.parameters, config_.rate_hz,
+                    paFramesPerBufferUnspecified, paNoFlag, &Stream::callback, stream.get());
   if (error != paNoError) return portaudio_error("open the sound card", error);
 
   const PaStreamInfo* latency = Pa_GetStreamInfo(stream->handle);
@@ -272,7 +326,7 @@ Result<void> PortAudioDevice::open_stream() {
   const std::size_t said = ahead + to_samples(latency->inputLatency, config_.rate_hz) +
                            to_samples(latency->outputLatency, config_.rate_hz);
   const bool measured = config_.round_trip > Duration::zero();
-  info_ = {.name = Pa_GetDeviceInfo(*input)->name,
+  info_ = {.name = in.name,
            .rate_hz = config_.rate_hz,
            .block_samples = config_.block_samples,
            .lockstep = false,

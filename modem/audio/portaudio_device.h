@@ -18,7 +18,8 @@ namespace s5066::modem {
 class PortAudioDevice final : public Device {
  public:
   struct Config {
-    /// A part of a device's name or a USB path (sound_cards.h); when empty, the system's default.
+    /// A part of a device's name, a USB path (sound_cards.h), or "pulse:" and the name of a source
+    /// or sink of the sound server (sound_server_list.h); when empty, the system's default.
     std::string input_name;
     std::string output_name;
     /// The channel of the input that is used, 1 or 2. 0 uses the first and changes to the other one

@@ -85,6 +85,20 @@ Result<unsigned> sound_card_at(const std::vector<SoundCard>& cards, std::string_
   return first->number;
 }
 
+std::optional<std::string> hid_of_card(std::string_view usb_path, const fs::path& folder) {
+  std::error_code error;
+  std::optional<std::string> found;
+  for (fs::directory_iterator at(folder, error); at != fs::directory_iterator();
+       at.increment(error)) {
+    std::error_code gone;
+    const fs::path device = fs::canonical(at->path(), gone);
+    if (gone || usb_path.empty() || usb_path_of(device) != usb_path) continue;
+    const std::string path = "/dev/" + at->path().filename().string();
+    if (!found || path < *found) found = path;  // a device may have several
+  }
+  return found;
+}
+
 std::optional<unsigned> card_number_of(std::string_view device_name) {
   const auto at = device_name.rfind("(hw:");
   if (at == std::string_view::npos) return std::nullopt;

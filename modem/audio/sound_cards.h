@@ -28,6 +28,10 @@ inline constexpr std::string_view kUsbPrefix = "usb:";
 std::vector<SoundCard> list_sound_cards(const std::filesystem::path& folder = "/sys/class/sound");
 /// Returns the number of the only card there; not_found, or already_exists when there are several.
 Result<unsigned> sound_card_at(const std::vector<SoundCard>& cards, std::string_view usb_path);
+/// Returns the device file of the HID interface that belongs to the same USB device as the card:
+/// the pins of a CM108, which key the transmitter. Nothing if it has none.
+std::optional<std::string> hid_of_card(std::string_view usb_path,
+                                       const std::filesystem::path& folder = "/sys/class/hidraw");
 /// The name "… (hw:1,0)" is a device of card 1.
 std::optional<unsigned> card_number_of(std::string_view device_name);
 

@@ -123,7 +123,7 @@ Result<void> Examination::settle(double seconds) {
 }
 
 Result<Examination::Sound> Examination::listen(double seconds,
-                                               const std::function<void(std::span<float>)>& made) {
+                                               const std::function<bool(std::span<float>)>& made) {
   std::vector<float> block(adapter_.modem_block());
   const auto rate = static_cast<double>(device_->info().rate_hz);
   static_cast<void>(meter_.take());
@@ -131,7 +131,7 @@ Result<Examination::Sound> Examination::listen(double seconds,
   ClockFit clock;
   for (double heard = 0; heard < seconds; heard += static_cast<double>(received_.size()) / rate) {
     std::fill(block.begin(), block.end(), 0.0F);
-    if (made) made(block);
+    if (made && !made(block)) break;
     if (const auto got = exchange(block); !got) return got.error();
     clock.add(to_seconds(monotonic_()), static_cast<double>(taken_));
   }
@@ -144,10 +144,18 @@ Result<Examination::Sound> Examination::listen(double seconds,
   return sound;
 }
 
-Result<Examination::Sound> Examination::send_tone(double seconds) {
+Result<Examination::Sound> Examination::send_tone(
+    double seconds, const std::function<std::optional<double>()>& level_db) {
   Tone tone;
   keyed_ = true;
-  auto sound = listen(seconds, [&](std::span<float> block) { tone.fill(block); });
+  auto sound = listen(seconds, [&](std::span<float> block) {
+    tone.fill(block);
+    const auto level = level_db ? level_db() : 0.0;
+    if (!level) return false;
+    const auto gain = static_cast<float>(std::pow(10.0, *level / 20));
+    for (float& sample : block) sample *= gain;
+    return true;
+  });
   keyed_ = false;
   return sound;
 }

@@ -37,9 +37,13 @@ class Examination {
   /// while after their start. In lockstep it does nothing.
   Result<void> settle(double seconds);
   /// `made` fills each block that is sent meanwhile, at kSampleRate; without it silence is sent.
-  Result<Sound> listen(double seconds, const std::function<void(std::span<float>)>& made = {});
-  /// Does the same with a tone of the modem's own power, as a keyed transmitter sends it.
-  Result<Sound> send_tone(double seconds);
+  /// The step ends when it returns false.
+  Result<Sound> listen(double seconds, const std::function<bool(std::span<float>)>& made = {});
+  /// Does the same with a tone, as a keyed transmitter sends it. `level_db` is asked at each block
+  /// for its level relative to the power of bursts, and ends the tone by returning nothing. Without
+  /// it the level is 0 dB.
+  Result<Sound> send_tone(double seconds,
+                          const std::function<std::optional<double>()>& level_db = {});
 
   struct Loop {
     bool heard = false;

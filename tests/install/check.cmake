@@ -20,7 +20,7 @@ foreach(component IN ITEMS development programs)
   run(${CMAKE_COMMAND} --install ${build} --component ${component} --prefix ${work}/prefix)
 endforeach()
 foreach(file IN ITEMS bin/s5066d bin/hfmodem bin/s5066-relay bin/s5066-acp142 bin/s5066-ip bin/sis_cat bin/s5066
-                      bin/s5066-traffic bin/s5066-chat share/man/man1/s5066-traffic.1
+                      bin/s5066-setup bin/s5066-traffic bin/s5066-chat share/man/man1/s5066-traffic.1
                       lib/systemd/system/s5066d@.service lib/systemd/system/s5066-relay@.service
                       lib/systemd/system/s5066-acp142@.service lib/systemd/system/hfmodem@.service
                       lib/sysusers.d/s5066.conf lib/tmpfiles.d/s5066.conf
