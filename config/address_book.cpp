@@ -25,7 +25,7 @@ std::string in_lower_case(std::string text) {
   return text;
 }
 
-/// What has been given so far, with the words by which a message calls the entry.
+/// The names and addresses given so far, with the words by which a message calls the entry.
 struct Given {
   std::map<std::string, std::string> words;
   std::map<Address, std::string> addresses;

@@ -39,7 +39,7 @@ Loaded<AddressBook> book_for(const Proto& message, const BookSource& books) {
     return books(message.address_book());
 }
 
-/// What a configuration takes from the address book by itself.
+/// Fills in the settings that a configuration takes from the address book.
 template <typename Setup>
 void take_from_book(const AddressBook&, Setup&) {}
 

@@ -21,7 +21,7 @@ class Dialogue {
 
   /// An answer of more octets is refused.
   static constexpr std::size_t kAnswerOctetsMax = 300;
-  /// So many wrong answers to one question count as the end of the input.
+  /// This many wrong answers to one question count as the end of the input.
   static constexpr unsigned kWrongMax = 20;
 
   Dialogue(std::istream& in, std::ostream& out) : in_(in), out_(out) {}

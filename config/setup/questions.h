@@ -19,7 +19,7 @@ struct CardChoice {
   unsigned channels = 1;
 };
 
-/// What the machine has. The lists are arguments so that tests can make them up.
+/// The devices of the machine. The lists are arguments so that tests can make them up.
 struct Surroundings {
   std::vector<CardChoice> inputs;
   std::vector<CardChoice> outputs;

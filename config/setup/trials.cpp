@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <thread>
 #include <utility>
 
 #include "modem/api/port.h"
@@ -13,6 +12,7 @@
 #include "modem/tools/device_options.h"
 #include "modem/tools/examination.h"
 #include "modem/tools/key_trial.h"
+#include "modem/waveforms/burst_events.h"
 #include "modem/worker/worker.h"
 
 namespace s5066::config {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // `hfmodem devices` lists the sound cards that PortAudio finds, by the names and USB paths that a
-// configuration uses.
+// configuration uses, and the devices of the sound server.
 #include <cstdio>
 #include <iostream>
 
 #include "modem/audio/portaudio_device.h"
+#include "modem/audio/sound_server_list.h"
 #include "modem/tools/options.h"
 #include "modem/tools/subcommands.h"
 
@@ -26,7 +27,16 @@ int run_devices(const std::vector<std::string>& arguments) {
                 1000 * to_seconds(device.output_latency), device.name.c_str(), device.api.c_str(),
                 device.usb_path.empty() ? "" : "  ", device.usb_path.c_str());
   }
-  if (devices->empty()) std::puts("There is no sound card.");
+  const auto of_server = list_server_devices();
+  if (of_server) {
+    std::puts("\nDevices of the sound server:");
+    for (const ServerDevice& device : *of_server) {
+      std::printf("%-6s  %s%s  (%s)\n", device.input ? "input" : "output",
+                  std::string(kServerPrefix).c_str(), device.name.c_str(),
+                  device.description.c_str());
+    }
+  }
+  if (devices->empty() && !of_server) std::puts("There is no sound card.");
   return kExitOk;
 }
 

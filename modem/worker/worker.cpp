@@ -91,8 +91,8 @@ Result<void> Worker::start() {
                                                  .late_max = config_.late_max,
                                                  .full_duplex = config_.full_duplex,
                                                  .lead_tone = config_.lead_tone,
-                                                 .transmit_level_db = config_.transmit_level_db,
-                                                 .ms110d = config_.ms110d});
+                                                 .ms110d = config_.ms110d,
+                                                 .transmit_level_db = config_.transmit_level_db});
   lockstep_ = info_.lockstep;
   if (info_.has_level) level_watch_.emplace(LevelWatch::Config{.rate_hz = info_.rate_hz});
   heard_from_device_at_ = config_.monotonic();

@@ -152,8 +152,8 @@ const std::vector<Layer> kLayers = {
 
     {"setup",
      "config/setup/.*",
-     {"config", "modem tools", "modem/worker", "modem/audio", "modem/ptt", "modem/api", "posix",
-      "base"},
+     {"config", "modem tools", "modem/worker", "modem/waveforms", "modem/audio", "modem/ptt",
+      "modem/api", "posix", "base"},
      shell_and({"program_options", "protobuf"})},
     {"config",
      "config/.*",

@@ -307,7 +307,7 @@ TEST(SetupTrials, a_good_level_and_the_round_trip_are_found) {
   auto given = answers(kAnswers + "trials { listen_s: 1 round_trip: true }");
   given.mutable_no_key();
   EXPECT_EQ(run(given, card, view), 0u) << view.all();
-  EXPECT_EQ(given.sound_card().round_trip_ms(), 80u) << view.all();
+  EXPECT_EQ(given.sound_card().round_trip_ms(), 40u) << view.all();
 }
 
 TEST(SetupTrials, silence_clipping_and_a_lost_card_are_faults) {
