@@ -102,7 +102,7 @@ TEST(AddressBook, a_row_needs_a_name_and_an_address_of_the_right_kind) {
   const std::string name =
       "stations:1:11: name: a name has up to 32 letters, digits, '-' and '_', and at least one "
       "letter\n";
-  for (const std::string& bad : {"1.2.0.9", "12", "two words", "-x", "a=b"}) {
+  for (const std::string bad : {"1.2.0.9", "12", "two words", "-x", "a=b"}) {
     EXPECT_EQ(problems_of("station { name: \"" + bad + "\" address: \"1.2.0.1\" }"), name) << bad;
   }
   EXPECT_EQ(problems_of("station { name: \"" + std::string(32, 'x') + "\" address: \"1.2.0.1\" }"),

@@ -91,7 +91,7 @@ TEST(Morse, only_texts_with_signs_are_sent) {
 }
 
 TEST(Morse, the_samples_decode_back_to_the_call_sign) {
-  for (const std::string& text : {"DL0ABC", "DL0ABC/M", "9A5X", "VQ2 DL0ABC"}) {
+  for (const std::string text : {"DL0ABC", "DL0ABC/M", "9A5X", "VQ2 DL0ABC"}) {
     const auto samples = sent(text);
     EXPECT_EQ(read(samples), text);
     EXPECT_EQ(samples.size(), morse_units(text).size() * kUnit);
