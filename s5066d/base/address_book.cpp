@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "s5066d/base/closest_word.h"
+#include "s5066d/base/nearest.h"
 
 namespace s5066 {
 namespace {
@@ -13,7 +13,7 @@ bool is_letter(char c) {
 }
 
 bool is_same(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && word_distance(a, b) == 0;
+  return a.size() == b.size() && edit_distance(a, b) == 0;
 }
 
 }  // namespace
@@ -33,7 +33,7 @@ Result<Address> AddressBook::find(std::string_view text) const {
   const auto address = parse_address(text);
   if (address) return *address;
   const bool may_be_name = std::any_of(text.begin(), text.end(), is_letter);
-  if (!may_be_name || text.size() > kComparedOctetsMax) return address.error();
+  if (!may_be_name || text.size() > kNearestOctetsMax) return address.error();
   std::vector<std::string> words;
   for (const Entry& entry : entries_) {
     if (is_same(entry.name, text) || is_same(entry.call_sign, text)) return entry.address;
