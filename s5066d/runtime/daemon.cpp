@@ -225,13 +225,14 @@ Result<std::string> Daemon::answer(std::string_view request) {
 }
 
 Result<std::string> Daemon::perform(const config::StatusAsked&) {
-  return config::to_json(config::DaemonStatus{.node = node_.status(),
-                                              .modem = modem_->state(),
-                                              .now = modem_->now(),
-                                              .running = posix::monotonic_now() - started_,
-                                              .lockstep = modem_->lockstep(),
-                                              .transmit_level_db = setup_.worker.transmit_level_db,
-                                              .sis_port = listener_.port()});
+  return config::to_json(
+      config::DaemonStatus{.node = node_.status(),
+                           .modem = modem_->state(),
+                           .now = modem_->now(),
+                           .running = posix::monotonic_now() - started_,
+                           .lockstep = modem_->lockstep(),
+                           .sis_port = listener_.port(),
+                           .transmit_level_db = setup_.worker.transmit_level_db});
 }
 
 CounterRows Daemon::counters() const {
