@@ -752,8 +752,8 @@ void ChannelAccess::on_left(Instant now, Link& link) {
 // The REQUESTs of two nodes that call each other at the same time collide, and must not collide
 // again. The node with the larger address therefore waits until the other has had its time. Other
 // nodes may call as well, so the wait has a random part, which grows each time (B.3.2.1(4), (22)).
-// The first REQUEST waits for one exchange only if the next one goes in a more robust mode, because
-// the peer then has probably not heard it.
+// If the next REQUEST goes in a more robust mode, this one waits only until the answer to it should
+// have come, because the peer has probably not heard it.
 Duration ChannelAccess::jittered_answer_wait(const Link& link) {
   const bool calling = link.info.state == LinkState::calling;
   const bool falls_back =
@@ -761,11 +761,12 @@ Duration ChannelAccess::jittered_answer_wait(const Link& link) {
   const Duration exchange = link.robust
                                 ? std::max(config_.exchange_time, config_.robust_exchange_time)
                                 : config_.exchange_time;
-  const Duration wait = exchange * (falls_back ? 1 : config_.answer_wait_exchanges);
+  const Duration wait = falls_back ? exchange * 3 / 4 : exchange * config_.answer_wait_exchanges;
   if (link.transmissions >= (calling ? config_.requests_max : config_.breaks_max)) {
     return wait;  // the last transmission; nothing follows
   }
-  const Duration span = exchange * (1 << std::min(link.transmissions - 1, 4u));
+  const Duration first_span = falls_back ? exchange / 2 : exchange;
+  const Duration span = first_span * (1 << std::min(link.transmissions - 1, 4u));
   const Duration others_first =
       calling && link.info.peer < config_.address ? span : Duration::zero();
   return wait + others_first +
