@@ -31,6 +31,16 @@ void check_ipv4(const Section& section, const char* field, std::uint32_t address
   if (section.has(field) && address == 0) section.complain(field, "must be an IPv4 address");
 }
 
+void check_way(const Section& station, const MailConfig::Station& one, const MailConfig& setup) {
+  if (one.by != acp142::MailWay::cftp && station.has("files_max")) {
+    station.complain("files_max", "needs `by: CFTP`");
+  }
+  if (one.by == acp142::MailWay::p_mul) return;
+  if (setup.udp) station.complain("by", "CFTP and HMTP need `sis`, and `udp` replaces it");
+  if (one.silent) station.complain("silent", "CFTP and HMTP need a station that answers");
+  if (station.has("explicit_tags")) station.complain("explicit_tags", "has no effect with `by`");
+}
+
 void check_stations(const Section& gateway, const MailConfig& setup) {
   std::set<std::string> names;
   std::set<acp142::NodeId> nodes{setup.node};
@@ -50,6 +60,7 @@ void check_stations(const Section& gateway, const MailConfig& setup) {
       section.complain("address", "is given twice");
     }
     check_ipv4(section, "udp_address", one.udp_address);
+    check_way(section, one, setup);
   }
 }
 
@@ -209,6 +220,9 @@ void find_contradictions(const Section& gateway, const MailConfig& setup) {
     check_pool(section, setup);
   }
   check_stations(gateway, setup);
+  if (setup.udp && gateway.has("peer_mail")) {
+    gateway.complain("peer_mail", "needs `sis`, and `udp` replaces it");
+  }
   check_rounds(gateway.nested("rounds"), setup.rounds, setup);
   check_receiving(gateway, setup);
   if (setup.udp && setup.nonarq_repeats > 0) {

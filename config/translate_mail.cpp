@@ -60,6 +60,24 @@ void translate_mail_server(const proto::MailServer& from, acp142::MailConfig::Ma
             .required = from.tls().required()};
 }
 
+acp142::MailWay way_of(proto::MailWay way) {
+  switch (way) {
+    case proto::CFTP:
+      return acp142::MailWay::cftp;
+    case proto::HMTP:
+      return acp142::MailWay::hmtp;
+    default:
+      return acp142::MailWay::p_mul;
+  }
+}
+
+void translate_peer_mail(const proto::PeerMail& from, acp142::MailConfig::PeerMail& to) {
+  to.cftp = from.cftp();
+  to.hmtp = from.hmtp();
+  if (from.has_answer_wait_s()) to.answer_wait_s = from.answer_wait_s();
+  if (from.has_updu_lifetime_s()) to.updu_lifetime_s = from.updu_lifetime_s();
+}
+
 void translate_udp(const proto::UdpCarrier& from, acp142::MailConfig::Udp& to) {
   to.interface = node_id_of(from.interface()).value;
   to.listen = node_id_of(from.listen()).value;
@@ -162,8 +180,11 @@ acp142::MailConfig translate(const proto::MailGateway& from) {
                            .address = address_of(one.address()),
                            .silent = one.silent(),
                            .udp_address = node_id_of(one.udp_address()).value,
-                           .explicit_tags = one.explicit_tags()});
+                           .explicit_tags = one.explicit_tags(),
+                           .by = way_of(one.by()),
+                           .files_max = one.has_files_max() ? one.files_max() : 1});
   }
+  translate_peer_mail(from.peer_mail(), to.peer_mail);
   translate_p_mul(from, to);
   for (const proto::MailRoute& one : from.routes()) {
     to.routes.push_back({.pattern = one.pattern(),

@@ -117,11 +117,15 @@ const std::vector<Layer> kLayers = {
      "gateways/(.*_core\\.(h|cpp)|.*_(port|types)\\.(h|cpp)|file_relay/bftp\\.(h|cpp)|acp142/mail/"
      "((mule|delivery_room|next_hops|delivery_report|address_table|p_mul_names|mail_news|"
      "mail_core_config|mail_router|mail_reporter|mail_relay|trace_fields|attempt_end)\\.(h|cpp)|"
-     "repeat_marks\\.h))",
+     "repeat_marks\\.h)|acp142/peers/.*|acp142/smtp/smtp_reply\\.(h|cpp))",
      {"gateway compression", "gateway hash", "p_mul", "gateway ports", "sis core", "base"},
      {},
      true},
-    {"gateway compression", "gateways/acp142/mail/cdt\\.(h|cpp)", {"base"}, {"zlib"}, true},
+    {"gateway compression",
+     "gateways/acp142/mail/(cdt|compression)\\.(h|cpp)",
+     {"base"},
+     {"zlib"},
+     true},
     {"gateway hash", "gateways/common/sha256\\.(h|cpp)", {"base"}, {"openssl"}, true},
     {"gateway sqlite",
      "gateways/(common/"

@@ -50,6 +50,33 @@ SpoolState state_after(RecipientOutcome::Kind kind) {
   return kind == RecipientOutcome::Kind::failed ? SpoolState::failed : SpoolState::deferred;
 }
 
+/// The server that has said what became of a recipient.
+struct Reporter {
+  NodeId station;
+  std::string mta;       // as reports name it
+  bool reports = false;  // it tells about success itself
+};
+
+void end_recipient(const MailItem& item, const MailTarget& target, const RecipientOutcome& one,
+                   const Reporter& by, UtcSeconds again, AttemptEnd& end) {
+  const SpoolState state = state_after(one.kind);
+  const bool delivered = state == SpoolState::delivered;
+  const bool failed = state == SpoolState::failed;
+  end.outcome.changes.push_back({target.number, state, delivered ? std::string() : one.text});
+  end.news.push_back(
+      {kind_of(state), item.id, by.station, target.recipient.address, one.text, item.size});
+  end.delivered += delivered ? 1 : 0;
+  end.failed += failed ? 1 : 0;
+  if (!delivered && !failed) {
+    end.outcome.next_try = again;
+  } else if (failed || !by.reports) {
+    end.told.push_back(
+        {target.recipient,
+         failed ? ReportedRecipient::Action::failed : ReportedRecipient::Action::relayed,
+         one.status, one.text, one.code, one.code != 0 ? by.mta : std::string()});
+  }
+}
+
 }  // namespace
 
 AttemptEnd end_expired(const MailItem& item, UtcSeconds now) {
@@ -104,23 +131,24 @@ AttemptEnd end_handed_over(const MailItem& item, const SmtpClientCore::Done& don
   for (const MailTarget& target : item.targets) {
     if (!is_open(target)) continue;
     S5066_ASSERT(i < done.outcomes.size());
-    const RecipientOutcome& one = done.outcomes[i++];
-    const SpoolState state = state_after(one.kind);
-    const bool delivered = state == SpoolState::delivered;
-    const bool failed = state == SpoolState::failed;
-    end.outcome.changes.push_back({target.number, state, delivered ? std::string() : one.text});
-    end.news.push_back(
-        {kind_of(state), item.id, {}, target.recipient.address, one.text, item.size});
-    end.delivered += delivered ? 1 : 0;
-    end.failed += failed ? 1 : 0;
-    if (!delivered && !failed) {
-      end.outcome.next_try = again;
-    } else if (failed || !done.reports) {
-      end.told.push_back(
-          {target.recipient,
-           failed ? ReportedRecipient::Action::failed : ReportedRecipient::Action::relayed,
-           one.status, one.text, one.code, one.code != 0 ? "dns; " + mail_server : std::string()});
-    }
+    const Reporter reporter{.station = {}, .mta = "dns; " + mail_server, .reports = done.reports};
+    end_recipient(item, target, done.outcomes[i++], reporter, again, end);
+  }
+  return end;
+}
+
+AttemptEnd end_by_peer(const MailItem& item, const PeerEnded& ended, UtcSeconds now,
+                       UtcSeconds again) {
+  AttemptEnd end{
+      .outcome = {.id = item.id, .next_try = now, .counts_as_attempt = true, .now = now}};
+  std::size_t i = 0;
+  for (const MailTarget& target : item.targets) {
+    if (!is_open(target) || target.station != ended.station) continue;
+    S5066_ASSERT(i < ended.done.outcomes.size());
+    const Reporter reporter{.station = ended.station,
+                            .mta = "X-STANAG5066; " + dotted(ended.station),
+                            .reports = ended.done.reports};
+    end_recipient(item, target, ended.done.outcomes[i++], reporter, again, end);
   }
   return end;
 }

@@ -13,6 +13,7 @@
 #include "gateways/acp142/mail/delivery_report.h"
 #include "gateways/acp142/mail/mail_news.h"
 #include "gateways/acp142/mail/mail_store_port.h"
+#include "gateways/acp142/peers/peer_types.h"
 #include "gateways/acp142/smtp/smtp_client_core.h"
 #include "s5066d/base/result.h"
 #include "s5066d/base/time.h"
@@ -35,6 +36,10 @@ AttemptEnd end_refused(const MailItem& item, const Error& why, UtcSeconds now, U
 /// P_MUL is done with a station. Marks its recipients in `item`; without recipients of the station
 /// that are open, `outcome.changes` is empty.
 AttemptEnd end_station(MailItem& item, const DestinationEnded& ended, UtcSeconds now);
+/// The station of another make is done with the message. `again`: the next attempt for recipients
+/// that are deferred.
+AttemptEnd end_by_peer(const MailItem& item, const PeerEnded& ended, UtcSeconds now,
+                       UtcSeconds again);
 /// The mail server has answered. `again`: the next attempt for recipients that it deferred.
 AttemptEnd end_handed_over(const MailItem& item, const SmtpClientCore::Done& done,
                            const std::string& mail_server, UtcSeconds now, UtcSeconds again);

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gateways/acp142/mail/cdt.h"
 
-#include <zlib.h>
-
-#include <algorithm>
-#include <array>
-#include <optional>
-
-#include "s5066d/base/assert.h"
+#include <string>
 
 namespace s5066::acp142 {
 namespace {
@@ -19,8 +13,6 @@ constexpr std::uint8_t kInteger = 0x02;
 constexpr std::uint8_t kShortImplicit = 0x80;  // [0] IMPLICIT INTEGER
 constexpr std::uint8_t kShortExplicit = 0xA0;  // [0] EXPLICIT INTEGER; also the compressedContent
 constexpr int kDepthMax = 8;
-/// More than a change of strategy in mid-stream takes.
-constexpr std::size_t kFlushOctets = 64;
 
 // --- BER -----------------------------------------------------------------------------------------
 
@@ -145,81 +137,11 @@ Result<Bytes> take_octet_string(ByteSpan from, int depth = 0) {
   return whole;
 }
 
-// --- zlib ----------------------------------------------------------------------------------------
-
-/// The first `coded` octets are only coded, symbol by symbol, which leaves at least one bit of
-/// each.
-Bytes deflated(ByteSpan content, std::size_t coded) {
-  z_stream stream{};
-  // All fail but for memory, which ends the process anyway.
-  S5066_ASSERT(deflateInit(&stream, Z_BEST_COMPRESSION) == Z_OK);
-  Bytes out(compressBound(static_cast<uLong>(content.size())) + kFlushOctets);
-  stream.next_out = out.data();
-  stream.avail_out = static_cast<uInt>(out.size());
-  stream.next_in = const_cast<Bytef*>(content.data());
-  if (coded > 0) {
-    S5066_ASSERT(deflateParams(&stream, Z_BEST_COMPRESSION, Z_HUFFMAN_ONLY) == Z_OK);
-    stream.avail_in = static_cast<uInt>(coded);
-    S5066_ASSERT(deflate(&stream, Z_NO_FLUSH) == Z_OK && stream.avail_in == 0);
-    S5066_ASSERT(deflateParams(&stream, Z_BEST_COMPRESSION, Z_DEFAULT_STRATEGY) == Z_OK);
-  }
-  stream.avail_in = static_cast<uInt>(content.size() - coded);
-  S5066_ASSERT(deflate(&stream, Z_FINISH) == Z_STREAM_END);
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
-  return out;
-}
-
-/// As short as a receiver takes it: what is longer than that by a ratio it has for a bomb.
-Bytes deflated(ByteSpan content) {
-  const InflateLimits limits;
-  Bytes out = deflated(content, 0);
-  for (std::size_t coded = content.size() / 64 + 1; content.size() > limits.octets_always_allowed &&
-                                                    content.size() > limits.ratio_max * out.size();
-       coded *= 2) {
-    out = deflated(content, std::min(coded, content.size()));
-  }
-  return out;
-}
-
-class Inflater {
- public:
-  Inflater() { S5066_ASSERT(inflateInit(&stream_) == Z_OK); }
-  ~Inflater() { inflateEnd(&stream_); }
-  Inflater(const Inflater&) = delete;
-  Inflater& operator=(const Inflater&) = delete;
-
-  Result<Bytes> run(ByteSpan compressed, std::size_t octets_max) {
-    stream_.next_in = const_cast<Bytef*>(compressed.data());
-    stream_.avail_in = static_cast<uInt>(compressed.size());
-    Bytes out;
-    std::array<std::uint8_t, 16384> piece;
-    while (true) {
-      stream_.next_out = piece.data();
-      stream_.avail_out = static_cast<uInt>(piece.size());
-      const int result = inflate(&stream_, Z_NO_FLUSH);
-      const std::size_t octets = piece.size() - stream_.avail_out;
-      if (octets > octets_max - out.size()) {
-        return Error{ErrorCode::too_large, "the decompressed content exceeds its limit"};
-      }
-      append(out, ByteSpan(piece.data(), octets));
-      if (result == Z_STREAM_END) return out;
-      if (result == Z_BUF_ERROR || (result == Z_OK && stream_.avail_in == 0 && octets == 0)) {
-        return Error{ErrorCode::truncated, "the zlib stream has no end"};
-      }
-      if (result != Z_OK) return Error{ErrorCode::bad_checksum, "the zlib stream is damaged"};
-    }
-  }
-
- private:
-  z_stream stream_{};
-};
-
 }  // namespace
 
 Bytes encode_cdt(ByteSpan content, CdtTags tags) {
   Bytes info = short_form(tags, kContentTypeMule);
-  append(info, wrap(kShortExplicit, wrap(kOctetString, deflated(content))));
+  append(info, wrap(kShortExplicit, wrap(kOctetString, deflated(content, Container::zlib))));
   Bytes whole = short_form(tags, 0);  // zlibCompress
   append(whole, wrap(kSequence, info));
   return wrap(kSequence, whole);
@@ -245,9 +167,7 @@ Result<Bytes> decode_cdt(ByteSpan octets, const InflateLimits& limits, std::uint
   const auto compressed = take_octet_string(tagged->content);
   if (!compressed) return compressed.error();
 
-  const std::size_t by_ratio =
-      std::max(limits.octets_always_allowed, compressed->size() * limits.ratio_max);
-  return Inflater().run(*compressed, std::min(limits.octets_max, by_ratio));
+  return inflated(*compressed, limits, Container::zlib);
 }
 
 }  // namespace s5066::acp142

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "gateways/acp142/mail/compression.h"
 #include "s5066d/base/bytes.h"
 #include "s5066d/base/result.h"
 
@@ -15,13 +16,6 @@ inline constexpr std::uint8_t kContentTypeMule = 25;
 
 /// How the two short forms are tagged: 80 01 00, or A0 03 02 01 00.
 enum class CdtTags : std::uint8_t { implicit_, explicit_ };
-
-/// Limits for what a hostile sender can make of few octets.
-struct InflateLimits {
-  std::size_t octets_max = 64u << 20;
-  std::size_t ratio_max = 200;                // octets out for one octet in …
-  std::size_t octets_always_allowed = 65536;  // … beyond this many
-};
 
 /// Content that would exceed the ratio of InflateLimits{} is compressed less, so that it does not.
 /// Wireshark reads implicit tags only; a decoder made from the ASN.1 module of RFC 8494 as

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gateways/acp142/mail/p_mul_names.h"
+#include "gateways/acp142/peers/mail_way.h"
 #include "gateways/common/backup_types.h"
 #include "gateways/p_mul/p_mul_pdu.h"
 #include "s5066d/base/address_book.h"
@@ -108,6 +109,15 @@ struct MailConfig {
     bool silent = false;            // in EMCON: takes messages and does not answer
     std::uint32_t udp_address = 0;  // IPv4; 0: that of its number
     bool explicit_tags = false;     // in the compressed data type that is sent to it
+    MailWay by = MailWay::p_mul;    // how it takes mail
+    std::uint32_t files_max = 1;    // by CFTP: under way at a time
+  };
+  /// Mail to and from stations of other makes, by CFTP and HMTP.
+  struct PeerMail {
+    bool cftp = false;  // bind to SAP 12 even if no station takes mail so
+    bool hmtp = false;  // the same with SAP 3
+    std::uint32_t answer_wait_s = 900;
+    std::uint32_t updu_lifetime_s = 3600;
   };
   struct Group {
     std::string name;
@@ -156,6 +166,7 @@ struct MailConfig {
   std::string operator_mailbox;  // of whoever runs the gateway; empty: postmaster at the hostname
   Smtp smtp;
   MailServer mail_server;
+  PeerMail peer_mail;
   std::vector<Station> stations;
   std::vector<Group> groups;
   std::vector<RouteEntry> routes;

@@ -183,8 +183,12 @@ MailCore::Next MailCore::after(Instant now, MailAccepted& then, const Answer& an
 }
 
 MailCore::Next MailCore::after(Instant now, ReceivedKept& then, const Answer& answer) {
+  if (answer.ok() && try_next_number(then, std::get<MailKept>(*answer))) return Next::done;
   --receiving_;
-  actions_.push_back(ConfirmReceived{then.name, answer.ok()});
+  const bool full = !answer.ok() && answer.error().code == ErrorCode::queue_full;
+  confirm(then, answer.ok() ? CommitOutcome::committed
+                : full      ? CommitOutcome::full
+                            : CommitOutcome::failed);
   if (answer.ok()) {
     tell_received(then, std::get<MailKept>(*answer));
     on_new_mail(now);
@@ -286,6 +290,27 @@ MailCore::Next MailCore::after(Instant now, SpoolOpened&, const Answer& answer) 
   if (!answer.ok()) return answer.error().code == ErrorCode::refused ? Next::done : Next::ask_again;
   on_resumed(now, std::get<Resumed>(*answer));
   return Next::done;
+}
+
+void MailCore::confirm(const ReceivedKept& then, CommitOutcome outcome) {
+  if (then.peer) {
+    actions_.push_back(ConfirmPeer{*then.peer, outcome});
+  } else {
+    actions_.push_back(ConfirmReceived{then.name, outcome == CommitOutcome::committed});
+  }
+}
+
+// The number of a message from a peer is made of its identity. Another message may have the same
+// number by chance; then the next one is asked for.
+bool MailCore::try_next_number(ReceivedKept& then, const MailKept& kept) {
+  constexpr std::uint32_t kNumbersMax = 8;
+  if (!then.again || kept.repeat != MailKept::Repeat::other) return false;
+  if (then.numbers_tried == kNumbersMax) return false;
+  ++then.numbers_tried;
+  ++then.again->name->message_id;
+  AcceptMail accept = *then.again;
+  ask(std::move(accept), std::move(then));
+  return true;
 }
 
 /// One line names the message with its sender, recipients and Message-ID; all later lines have its
@@ -654,19 +679,25 @@ std::vector<NewMail> MailCore::read_received(Instant now, const Received& receiv
     came.octets = received.content.size();
     return {};
   }
-  came.address = mail->envelope.from.address;
-  came.octets = mail->content.size();
-  came.label = header_field(mail->content, "Message-ID").substr(0, kLabelOctetsMax);
-  for (const Path& one : mail->envelope.recipients) came.recipients.push_back(one.address);
+  return mails_of(now, received, *std::move(mail), MailWay::p_mul, then);
+}
+
+std::vector<NewMail> MailCore::mails_of(Instant now, const Received& received, Mail mail,
+                                        MailWay by, ReceivedKept& then) {
+  MailNews& came = then.came;
+  came.address = mail.envelope.from.address;
+  came.octets = mail.content.size();
+  came.label = header_field(mail.content, "Message-ID").substr(0, kLabelOctetsMax);
+  for (const Path& one : mail.envelope.recipients) came.recipients.push_back(one.address);
   const NodeId source = received.name.source;
-  if (auto apart = trace_clocks_.note(now, utc(now), source, mail->content)) {
+  if (auto apart = trace_clocks_.note(now, utc(now), source, mail.content)) {
     news(Kind::clock_apart, {}, source, {}, *std::move(apart));
   }
-  std::vector<NewMail> mails = relay_.relay(now, received, *mail, then.more);
-  if (!mail->envelope.recipients.empty()) {
-    const auto marks = repeat_marks(*mail, "air");
-    router_.add_trace(now, mail->content, "", "MULE");
-    for (NewMail& one : router_.route(now, *std::move(mail), marks, received.priority)) {
+  std::vector<NewMail> mails = relay_.relay(now, received, mail, then.more, by);
+  if (!mail.envelope.recipients.empty()) {
+    const auto marks = repeat_marks(mail, "air");
+    router_.add_trace(now, mail.content, "", trace_name(by));
+    for (NewMail& one : router_.route(now, std::move(mail), marks, received.priority)) {
       // Once a message is here it has the time that a mail server has.
       one.expiry.value = utc(now).value + kMailServerLifetimeS;
       mails.push_back(std::move(one));
@@ -674,6 +705,39 @@ std::vector<NewMail> MailCore::read_received(Instant now, const Received& receiv
   }
   came.kind = mails.empty() && then.more.empty() ? Kind::not_for_us : Kind::received;
   return mails;
+}
+
+// The number by which the spool knows a repeat comes from the identity of the message. It is kept
+// as long as a repeat from SMTP is known.
+void MailCore::on_peer_mail(Instant now, PeerReceived peer) {
+  ReceivedKept then{.name = {peer.station, 0}, .came = {}, .more = {}, .parts = {}};
+  then.peer = peer.ticket;
+  if (!started_ || receiving_ == config_.received_max) {
+    return confirm(then, CommitOutcome::failed);
+  }
+  then.came.station = peer.station;
+  const std::uint8_t priority = p_mul_priority(0);
+  drop_next_hops(peer.mail.content);
+  const Received received{.name = then.name,
+                          .priority = priority,
+                          .expiry = {utc(now).value + config_.lifetime_s.back()},
+                          .content = {},
+                          .destinations = {config_.node}};
+  AcceptMail accept{.mails = mails_of(now, received, std::move(peer.mail), peer.ticket.way, then),
+                    .now = utc(now),
+                    .name = {},
+                    .name_expiry = {}};
+  if (!peer.identity.empty()) {
+    S5066_ASSERT(peer.identity.size() >= sizeof(std::uint32_t));
+    accept.name = MessageName{peer.station, get_u32(peer.identity, 0)};
+    accept.name_expiry.value = utc(now).value + config_.peer_repeats_s;
+    accept.name_content = std::move(peer.identity);
+    then.again = accept;
+  }
+  then.parts = parts_of(accept.mails);
+  ++receiving_;
+  expect_delays(now, accept.mails);
+  ask(std::move(accept), std::move(then));
 }
 
 // --- Mail out ------------------------------------------------------------------------------------
@@ -685,11 +749,21 @@ void MailCore::begin(Instant now, MailItem item) {
   active = Active{};
   active.item = std::move(item);
   active.begun = now;
-  if (active.item.transport == Transport::air) {
-    begin_air(now, active);
-  } else {
-    begin_smtp(active);
+  if (active.item.transport == Transport::smtp) return begin_smtp(active);
+  active.peer = peer_of(active.item);
+  active.peer ? begin_peer(now, active) : begin_air(now, active);
+}
+
+// A row has stations of one way only, unless the configuration has changed since; then the ways
+// take turns.
+std::optional<NodeId> MailCore::peer_of(const MailItem& item) const {
+  std::vector<std::optional<NodeId>> ways;
+  for (const NodeId station : open_stations(item)) {
+    const bool p_mul = router_.way_of(station) == MailWay::p_mul;
+    const std::optional<NodeId> one = p_mul ? std::nullopt : std::optional(station);
+    if (std::find(ways.begin(), ways.end(), one) == ways.end()) ways.push_back(one);
   }
+  return ways.empty() ? std::nullopt : ways[item.attempts % ways.size()];
 }
 
 // P_MUL ends what it has under way itself, unless we were away then.
@@ -731,7 +805,7 @@ std::optional<UtcSeconds> MailCore::choose_stations(Instant now, Active& active)
   std::vector<Destination>& chosen = active.submission.destinations;
   std::optional<UtcSeconds> dead_until;
   for (const MailTarget& target : active.item.targets) {
-    if (!is_open(target)) continue;
+    if (!is_open(target) || router_.way_of(target.station) != MailWay::p_mul) continue;
     StationRow& station = stations_[target.station];
     station.station = target.station;
     if (is_held_back(now, active.item, station)) {
@@ -774,10 +848,7 @@ void MailCore::begin_air(Instant now, Active& active) {
   Submission& submission = active.submission;
   const auto dead_until = choose_stations(now, active);
   if (submission.destinations.empty()) {
-    SaveOutcome outcome{.id = item.id, .changes = {}, .next_try = dead_until, .now = utc(now)};
-    if (!dead_until) outcome.next_try = utc(now);
-    news(Kind::deferred, item.id, {}, item.from.address, "its stations do not answer");
-    save(std::move(outcome));
+    defer(now, item, dead_until);
     active_.erase(item.id);
     return;
   }
@@ -796,6 +867,37 @@ void MailCore::begin_air(Instant now, Active& active) {
   ask(SaveSubmission{item.id, item.message_id, item.block_octets, submission.destinations,
                      item.tags},
       SubmissionSaved{item.id});
+}
+
+void MailCore::defer(Instant now, const MailItem& item, std::optional<UtcSeconds> until) {
+  news(Kind::deferred, item.id, {}, item.from.address, "its stations do not answer");
+  save(SaveOutcome{
+      .id = item.id, .changes = {}, .next_try = until.value_or(utc(now)), .now = utc(now)});
+}
+
+void MailCore::begin_peer(Instant now, Active& active) {
+  const MailItem& item = active.item;
+  StationRow& station = stations_[*active.peer];
+  station.station = *active.peer;
+  if (is_held_back(now, item, station)) {
+    defer(now, item, station.dead_until);
+    active_.erase(item.id);
+    return;
+  }
+  auto mail = std::make_shared<Mail>();
+  mail->envelope.from = item.from;
+  for (const MailTarget& target : item.targets) {
+    if (!is_open(target) || target.station != *active.peer) continue;
+    mail->envelope.recipients.push_back(target.recipient);
+  }
+  mail->content = *item.content;
+  if (auto content = with_priority_field(*mail)) mail->content = *std::move(content);
+  actions_.push_back(HandOver{.id = item.id,
+                              .way = router_.way_of(*active.peer),
+                              .station = *active.peer,
+                              .priority = item.priority,
+                              .left = std::chrono::seconds(item.expiry.value - utc(now).value),
+                              .mail = std::move(mail)});
 }
 
 void MailCore::begin_smtp(Active& active) {
@@ -833,6 +935,7 @@ void MailCore::on_operator(Instant now, MailId id, OperatorVerb verb) {
   if (active.withdrawn && active.submitted) {
     actions_.emplace_back(Cancel{{static_cast<std::uint64_t>(id.value)}});
   }
+  if (active.withdrawn && active.peer) actions_.emplace_back(Withdraw{id});
 }
 
 void MailCore::end_withdrawn(Instant now, MailId id) {
@@ -966,6 +1069,31 @@ void MailCore::on_delivered(Instant now, MailId id, const SmtpClientCore::Done& 
   AttemptEnd end =
       end_handed_over(item, done, config_.mail_server, utc(now), utc(withdrawn ? now : now + wait));
   tell_end(end);
+  finish(now, item, std::move(end), !removed);
+}
+
+void MailCore::on_peer_ended(Instant now, const PeerEnded& ended) {
+  const auto found = active_.find(ended.id);
+  if (found == active_.end()) return;
+  const MailItem item = std::move(found->second.item);
+  const bool withdrawn = found->second.withdrawn;
+  const bool removed = found->second.removed;
+  const Instant begun = found->second.begun;
+  active_.erase(found);
+  const Duration wait = back_off(item.attempts, config_.retry_min, config_.retry_max);
+  const bool at_once = withdrawn || ended.more;
+  AttemptEnd end = end_by_peer(item, ended, utc(now), utc(at_once ? now : now + wait));
+  tell_end(end);
+  const bool reached = end.delivered + end.failed > 0;
+  if (reached || ended.unanswered) {
+    note_station(now,
+                 {.key = {},
+                  .node = ended.station,
+                  .outcome = reached ? Outcome::delivered : Outcome::expired,
+                  .reason = ended.done.outcomes.empty() ? "" : ended.done.outcomes[0].text,
+                  .unanswered = ended.unanswered},
+                 begun);
+  }
   finish(now, item, std::move(end), !removed);
 }
 

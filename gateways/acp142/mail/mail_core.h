@@ -26,6 +26,7 @@
 #include "gateways/acp142/mail/mail_store_port.h"
 #include "gateways/acp142/mail/p_mul_names.h"
 #include "gateways/acp142/mail/trace_fields.h"
+#include "gateways/acp142/peers/peer_types.h"
 #include "gateways/acp142/smtp/smtp_client_core.h"
 #include "gateways/acp142/smtp/smtp_server_core.h"
 #include "s5066d/base/counter_set.h"
@@ -93,8 +94,18 @@ class MailCore {
     MailId id;
     std::shared_ptr<const Mail> mail;
   };
+  /// Answer to on_peer_mail.
+  struct ConfirmPeer {
+    PeerTicket ticket;
+    CommitOutcome outcome = CommitOutcome::failed;
+  };
+  /// The message of a HandOver is to end now; it does so with on_peer_ended.
+  struct Withdraw {
+    MailId id;
+  };
+  /// A HandOver goes to a station that takes no P_MUL, and is answered with on_peer_ended.
   using Action = std::variant<MailNews, MailRequest, Submit, ConfirmReceived, Known, AnswerSession,
-                              Cancel, Suspend, Deliver>;
+                              Cancel, Suspend, Deliver, HandOver, Withdraw, ConfirmPeer>;
 
   MailCore(const Config& config, const AddressTable& table);
 
@@ -111,6 +122,9 @@ class MailCore {
   void on_accepted(Instant now, MessageKey key, const Accepted& accepted);
   void on_submit_refused(Instant now, MessageKey key, const Error& why);
   void on_delivered(Instant now, MailId id, const SmtpClientCore::Done& done);
+  /// A message of a station that came by CFTP or HMTP; answered with ConfirmPeer.
+  void on_peer_mail(Instant now, PeerReceived received);
+  void on_peer_ended(Instant now, const PeerEnded& ended);
   void on_spool_changed(Instant now);
   /// The operator has changed a message in the spool that in_hand() said is `under_way`. Over the
   /// air it ends at once. What the mail server has been given cannot be taken back: that attempt
@@ -160,6 +174,7 @@ class MailCore {
     bool withdrawn = false;         // by the operator: no further attempt of its own accord
     bool removed = false;           // its sender is told nothing more
     bool suspended = false;         // it gives way to others
+    std::optional<NodeId> peer{};   // handed over to this one, not to P_MUL
     std::set<NodeId> unanswered{};  // stations, since they were heard last
   };
   // The steps that follow when the spool has answered a request; each has an `after`.
@@ -172,7 +187,10 @@ class MailCore {
     MessageName name;
     MailNews came;
     std::vector<MailNews> more;
-    std::vector<MailNews> parts;  // in the order of AcceptMail
+    std::vector<MailNews> parts;        // in the order of AcceptMail
+    std::optional<PeerTicket> peer{};   // it did not come by P_MUL
+    std::optional<AcceptMail> again{};  // for another number, if this one is taken
+    std::uint32_t numbers_tried = 1;
   };
   struct Taken {
     Transport transport = Transport::air;
@@ -248,6 +266,9 @@ class MailCore {
   std::optional<UtcSeconds> choose_stations(Instant now, Active& active);
   void write_content(Active& active);
   void begin_smtp(Active& active);
+  std::optional<NodeId> peer_of(const MailItem& item) const;
+  void begin_peer(Instant now, Active& active);
+  void defer(Instant now, const MailItem& item, std::optional<UtcSeconds> until);
   void end_withdrawn(Instant now, MailId id);
   void on_delayed(Instant now, const TakenMail& taken);
   void end_suspended(Instant now, MailId id);
@@ -260,6 +281,10 @@ class MailCore {
   void finish(Instant now, const MailItem& item, AttemptEnd end, bool tell_sender);
   std::vector<NewMail> read_received(Instant now, const Received& received,
                                      const Result<Bytes>& content, ReceivedKept& then);
+  std::vector<NewMail> mails_of(Instant now, const Received& received, Mail mail, MailWay by,
+                                ReceivedKept& then);
+  void confirm(const ReceivedKept& then, CommitOutcome outcome);
+  bool try_next_number(ReceivedKept& then, const MailKept& kept);
   void on_resumed(Instant now, const Resumed& resumed);
   void wake(Instant now, NodeId station);
   bool is_held_back(Instant now, const MailItem& item, const StationRow& station) const;

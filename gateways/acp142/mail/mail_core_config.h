@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "gateways/acp142/mail/delivery_room.h"
 #include "gateways/acp142/mail/mule.h"
 #include "gateways/acp142/mail/p_mul_names.h"
+#include "gateways/acp142/peers/mail_way.h"
 #include "s5066d/base/time.h"
 
 namespace s5066::acp142 {
@@ -71,10 +73,12 @@ struct MailCoreConfig {
   Duration dead_min = std::chrono::minutes(5);    // a station that let a message expire
   Duration dead_max = std::chrono::hours(4);
   // The time at which a station was heard last is written to the spool no more often than this.
+  std::uint32_t peer_repeats_s = 2 * 86400;  // a message of CFTP or HMTP is known for so long
   Duration heard_every = std::chrono::minutes(10);
   std::size_t stations_max = 4096;            // that are remembered because they were heard
   std::vector<std::vector<NodeId>> groups{};  // stations that one transmission reaches
   bool any_group = false;                     // one does any others, too: they join a group for it
+  std::map<NodeId, MailWay> ways{};           // of stations that do not take mail by P_MUL
   std::set<NodeId> explicit_tags{};  // stations that get the compressed data type so tagged
   std::vector<PriorityField> priority_fields{};  // the first that fits a message counts
   Duration spool_poll = std::chrono::seconds(2);

@@ -21,6 +21,14 @@ bool has(const std::vector<NodeId>& nodes, NodeId node) {
 
 }  // namespace
 
+std::size_t MailRelay::own_traces(const Bytes& content) const {
+  std::size_t n = 0;
+  for (const MailWay way : kMailWays) {
+    n += count_header_fields_with(content, "Received", trace_mark(config_.node, trace_name(way)));
+  }
+  return n;
+}
+
 bool MailRelay::for_others(const Received& received) const {
   return std::any_of(received.destinations.begin(), received.destinations.end(),
                      [&](const NodeId one) { return one != config_.node; });
@@ -51,12 +59,12 @@ MailRelay::Duties MailRelay::duties(const Received& received, Mail& mail) const 
 // It is no matter for whom the transmission was besides us, because it may never get there. Only
 // the station that it came from has it. A message that goes on has no more time than it had.
 std::vector<NewMail> MailRelay::relay(Instant now, const Received& received, Mail& mail,
-                                      std::vector<MailNews>& told) {
-  const Duties duty = duties(received, mail);
+                                      std::vector<MailNews>& told, MailWay by) {
+  Duties duty = duties(received, mail);
+  duty.certain |= by != MailWay::p_mul;
   const bool circles =
       count_header_fields(mail.content, "Received") > config_.received_fields_max ||
-      count_header_fields_with(mail.content, "Received", trace_mark(config_.node, "MULE")) >
-          kOwnTracesMax;
+      own_traces(mail.content) > kOwnTracesMax;
   const NodeId source = received.name.source;
   const bool others = for_others(received);
   std::vector<Path> own;
@@ -108,7 +116,7 @@ std::vector<NewMail> MailRelay::relay(Instant now, const Received& received, Mai
   }
   if (onward.envelope.recipients.empty()) return mails;
   onward.content = mail.content;
-  router_.add_trace(now, onward.content, "", "MULE");
+  router_.add_trace(now, onward.content, "", trace_name(by));
   for (NewMail& one : router_.route(now, std::move(onward), {}, received.priority)) {
     std::erase_if(one.targets, [&](const NewTarget& target) { return target.station == source; });
     if (one.targets.empty()) continue;

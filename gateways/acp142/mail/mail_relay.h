@@ -24,8 +24,9 @@ class MailRelay {
 
   /// Leaves in `mail` the recipients that our mail server gets. Returns what goes on to other
   /// stations, and reports; `told` gets the lines for the log.
+  /// `by`: how it came; over any other way than P_MUL it was for us alone.
   std::vector<NewMail> relay(Instant now, const Received& received, Mail& mail,
-                             std::vector<MailNews>& told);
+                             std::vector<MailNews>& told, MailWay by = MailWay::p_mul);
 
  private:
   /// Which recipients of what came over the air are ours to deliver or to pass on.
@@ -35,6 +36,7 @@ class MailRelay {
   };
   Duties duties(const Received& received, Mail& mail) const;
   bool for_others(const Received& received) const;
+  std::size_t own_traces(const Bytes& content) const;
 
   const MailCoreConfig& config_;
   const AddressTable& table_;

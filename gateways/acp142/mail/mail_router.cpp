@@ -80,10 +80,16 @@ std::vector<NewMail> MailRouter::route(Instant now, Mail mail,
 // Stations get a message by one transmission only if they are to get the same octets.
 std::vector<NewMail> MailRouter::by_transmission(const NewMail& air) const {
   std::vector<NewMail> mails;
+  for (const auto& [node, way] : config_.ways) {
+    NewMail alone = air;
+    std::erase_if(alone.targets, [n = node](const NewTarget& one) { return one.station != n; });
+    if (!alone.targets.empty()) mails.push_back(std::move(alone));
+  }
   for (const bool explicit_tags : {false, true}) {
     NewMail part = air;
     std::erase_if(part.targets, [&](const NewTarget& target) {
-      return config_.explicit_tags.contains(target.station) != explicit_tags;
+      return config_.ways.contains(target.station) ||
+             config_.explicit_tags.contains(target.station) != explicit_tags;
     });
     if (part.targets.empty()) continue;
     for (NewMail& one : by_group(part)) mails.push_back(std::move(one));
@@ -143,6 +149,11 @@ void MailRouter::add_trace(Instant now, Bytes& content, const std::string& from,
                             " id " + next_id(now) + " " + trace_mark(config_.node, with) +
                             ";\r\n\t" + mail_date(at) + "\r\n";
   content.insert(content.begin(), field.begin(), field.end());
+}
+
+MailWay MailRouter::way_of(NodeId station) const {
+  const auto found = config_.ways.find(station);
+  return found == config_.ways.end() ? MailWay::p_mul : found->second;
 }
 
 /// A row has stations of one kind only, unless the configuration has changed since.

@@ -34,6 +34,8 @@ class MailRouter {
   void add_trace(Instant now, Bytes& content, const std::string& from, const char* with);
   /// Returns an id that no other field or report of ours has.
   std::string next_id(Instant now);
+  /// Returns how the station takes mail.
+  MailWay way_of(NodeId station) const;
   /// Returns the form in which the stations of the message take the compressed data type.
   CdtTags tags_for(const MailItem& item) const;
 

@@ -100,20 +100,6 @@ control::SocketConfig control_socket(const MailConfig& config) {
   return {.path = control_socket_path(config), .group_too = config.control_group_too};
 }
 
-Result<AddressTable> address_table(const MailConfig& config) {
-  AddressTable table;
-  for (const auto& entry : config.routes) {
-    Route route{.own = entry.own, .stations = {}, .relay = entry.relay};
-    for (const std::string& name : entry.stations) {
-      for (const auto& station : config.stations) {
-        if (station.name == name) route.stations.push_back(station.node);
-      }
-    }
-    if (auto added = table.add({entry.pattern, std::move(route)}); !added) return added.error();
-  }
-  return table;
-}
-
 MailService::MailService(const MailConfig& config, AddressTable table, std::uint64_t seed,
                          LogSink& log)
     : MailService(config, std::move(table), seed, log, Waits{}) {}
@@ -139,7 +125,14 @@ MailService::MailService(const MailConfig& config, AddressTable table, std::uint
                    .now = [this] { return now(); },
                    .drain = [this] { drain(); },
                    .bind_again = [this] { return bind_again(); },
-                   .word_of_node = waits.word_of_node}) {}
+                   .word_of_node = waits.word_of_node}),
+      peers_(io_,
+             {.config = config_,
+              .log = log_,
+              .mail = mail_,
+              .now = [this] { return now(); },
+              .drain = [this] { drain(); }},
+             rng_) {}
 
 MailService::~MailService() = default;
 
@@ -266,6 +259,7 @@ bool MailService::bind_again() {
   requests_.clear();
   to_carrier(gateways::SisLost{});
   emcon_.on_lost();
+  peers_.bind_again();
   earlier_clients_.add(client_->counters());
   make_client();
   if (serving_) client_->start();
@@ -276,7 +270,9 @@ bool MailService::bind_again() {
 CounterRows MailService::counters() const {
   CounterRows rows;
   mail_.counters().list(rows);
-  listener_->counters().list(rows);
+  CounterSet<SmtpCounter> smtp = listener_->counters();
+  peers_.add_smtp(smtp);
+  smtp.list(rows);
   p_mul_.list(rows);
   if (udp_) {
     udp_->core().counters().list(rows, {{"carrier", "udp"}});
@@ -285,7 +281,9 @@ CounterRows MailService::counters() const {
   }
   CounterSet<sis::ClientCounter> sis = earlier_clients_;
   if (client_) sis.add(client_->counters());
+  peers_.add_clients(sis);
   sis.list(rows);
+  peers_.list(rows);
   return rows;
 }
 
@@ -317,6 +315,7 @@ void MailService::stop() {
   clock_timer_.cancel();
   listener_->close();
   if (client_) client_->stop();
+  peers_.stop();
   io_.stop();
 }
 
@@ -347,6 +346,7 @@ void MailService::arm_timer() {
   std::optional<Instant> next = mail_.next_deadline();
   const auto earlier = [&next](Instant at) { next = next ? std::min(*next, at) : at; };
   if (const auto air = p_mul_.next_deadline()) earlier(*air);
+  if (const auto peers = peers_.next_deadline()) earlier(*peers);
   if (udp_ && p_mul_.has_pdu()) earlier(udp_->core().clear_at());
   if (!next) return;
   timer_.expires_at(started_ + next->time_since_epoch());
@@ -354,6 +354,7 @@ void MailService::arm_timer() {
     if (error) return;
     mail_.on_deadline(now());
     p_mul_.on_deadline(now());
+    peers_.on_deadline();
     drain();
   });
 }
@@ -462,6 +463,7 @@ void MailService::serve() {
   host_.ready();
   listener_->serve();
   if (client_) client_->start();
+  peers_.start();
 }
 
 // --- Actions -------------------------------------------------------------------------------------
@@ -470,8 +472,11 @@ void MailService::drain() {
   if (std::exchange(draining_, true)) return;  // a client may report while it takes a request
   for (steps_.begin(); !stopping_; steps_.count()) {
     drain_air();
+    peers_.set_quiet(emcon_.own().silent());
+    const bool from_peers = peers_.drain();
     auto action = mail_.poll_action();
-    if (!action) break;
+    if (!action && !from_peers) break;
+    if (!action) continue;
     std::visit([this](auto& value) { carry_out(std::move(value)); }, *action);
   }
   if (!stopping_) serve();  // all that the spool knew has been handed on

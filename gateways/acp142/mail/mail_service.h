@@ -15,6 +15,8 @@
 #include "gateways/acp142/mail/mail_core.h"
 #include "gateways/acp142/mail/mail_emcon.h"
 #include "gateways/acp142/mail/mail_operator.h"
+#include "gateways/acp142/mail/mail_peers.h"
+#include "gateways/acp142/mail/mail_setup.h"
 #include "gateways/acp142/smtp/smtp_shell.h"
 #include "gateways/acp142/store/sqlite_mail_store.h"
 #include "gateways/common/service_host.h"
@@ -35,7 +37,6 @@ namespace s5066::acp142 {
 
 std::string control_socket_path(const MailConfig& config);
 control::SocketConfig control_socket(const MailConfig& config);
-Result<AddressTable> address_table(const MailConfig& config);
 
 class MailService {
  public:
@@ -89,6 +90,9 @@ class MailService {
   void carry_out(const MailCore::Cancel& cancel);
   void carry_out(const MailCore::Suspend& suspend);
   void carry_out(const MailCore::Deliver& deliver);
+  void carry_out(const HandOver& hand_over) { peers_.carry_out(hand_over); }
+  void carry_out(const MailCore::Withdraw& withdraw) { peers_.carry_out(withdraw.id); }
+  void carry_out(const MailCore::ConfirmPeer& confirm) { peers_.carry_out(confirm); }
   void log_air(const MessageNews& news);
   void offer_store_requests();
   bool bind_again();
@@ -111,6 +115,7 @@ class MailService {
   p_mul::CarrierUdopCore carrier_;
   StepLimit steps_;
   MailEmcon emcon_;
+  MailPeers peers_;
   bool draining_ = false;
   bool serving_ = false;
   bool stopping_ = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gateways/acp142/mail/mail_setup.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "gateways/acp142/mail/mail_core.h"
@@ -60,6 +61,7 @@ p_mul::PMulReceiver::Config receiver_config(const MailConfig& config) {
 }
 
 constexpr std::size_t kUdpReceivedMax = 256;
+constexpr Duration kHmtpIdleMax = std::chrono::hours(1);  // fades and other clients' data
 constexpr std::size_t kEnvelopeOctetsAllowed = 64u << 10;
 constexpr std::size_t kSteps = 3;  // of precedence above routine, see DeliveryRoom
 
@@ -85,6 +87,20 @@ std::vector<NodeId> members_of(const MailConfig::Group& group, const MailConfig&
   return members;
 }
 
+Result<AddressTable> address_table(const MailConfig& config) {
+  AddressTable table;
+  for (const auto& entry : config.routes) {
+    Route route{.own = entry.own, .stations = {}, .relay = entry.relay};
+    for (const std::string& name : entry.stations) {
+      for (const auto& station : config.stations) {
+        if (station.name == name) route.stations.push_back(station.node);
+      }
+    }
+    if (auto added = table.add({entry.pattern, std::move(route)}); !added) return added.error();
+  }
+  return table;
+}
+
 MailCore::Config mail_config(const MailConfig& config) {
   MailCore::Config mail;
   mail.node = config.node;
@@ -100,6 +116,7 @@ MailCore::Config mail_config(const MailConfig& config) {
   mail.dead_min = seconds(config.dead_min_s);
   mail.dead_max = seconds(config.dead_max_s);
   mail.delay_after = seconds(config.delay_report_s);
+  mail.peer_repeats_s = config.duplicate_window_s;
   mail.clock_tolerance = seconds(config.receiving.clock_tolerance_s);
   mail.any_group = config.udp && !config.udp->pool.empty();
   for (const auto& group : config.groups) mail.groups.push_back(members_of(group, config));
@@ -108,6 +125,7 @@ MailCore::Config mail_config(const MailConfig& config) {
   }
   for (const auto& station : config.stations) {
     if (station.explicit_tags) mail.explicit_tags.insert(station.node);
+    if (station.by != MailWay::p_mul) mail.ways[station.node] = station.by;
   }
   if (config.udp) {
     mail.air.items_max = kUdpActiveMax;
@@ -179,6 +197,48 @@ p_mul::CarrierUdopCore::Config carrier_config(const MailConfig& config) {
     carrier.groups[group_id(i)] = config.groups[i].address;
   }
   return carrier;
+}
+
+bool takes_mail_by(MailWay way, const MailConfig& config) {
+  if (config.udp) return false;
+  if (way == MailWay::cftp && config.peer_mail.cftp) return true;
+  if (way == MailWay::hmtp && config.peer_mail.hmtp) return true;
+  return std::any_of(config.stations.begin(), config.stations.end(),
+                     [way](const MailConfig::Station& one) { return one.by == way; });
+}
+
+CftpCore::Config cftp_config(const MailConfig& config) {
+  CftpCore::Config cftp;
+  cftp.answer_wait = seconds(config.peer_mail.answer_wait_s);
+  cftp.updu_lifetime_s = config.peer_mail.updu_lifetime_s;
+  cftp.line_rate_bps = config.line_rate_bps;
+  for (const auto& station : config.stations) {
+    cftp.stations[station.node] = {.address = station.address, .files_max = station.files_max};
+  }
+  return cftp;
+}
+
+HmtpCore::Config hmtp_config(const MailConfig& config) {
+  HmtpCore::Config hmtp;
+  hmtp.answer_wait = seconds(config.peer_mail.answer_wait_s);
+  hmtp.updu_lifetime_s = config.peer_mail.updu_lifetime_s;
+  hmtp.line_rate_bps = config.line_rate_bps;
+  hmtp.session.server.hostname = config.hostname;
+  hmtp.session.server.content_follows = true;
+  hmtp.session.server.message_octets_max = config.smtp.message_octets_max;
+  hmtp.session.server.recipients_max = config.smtp.recipients_max;
+  // Each recipient is a command, and up to twice as many are answered.
+  hmtp.session.server.commands_without_mail_max = 2000 + 2 * config.smtp.recipients_max;
+  hmtp.session.server.idle_max = kHmtpIdleMax;
+  for (const auto& station : config.stations) hmtp.stations[station.node] = station.address;
+  return hmtp;
+}
+
+Result<AddressTable> table_for_peers(const MailConfig& config) {
+  MailConfig open = config;
+  std::erase_if(open.routes,
+                [](const MailConfig::RouteEntry& one) { return !one.own && !one.relay; });
+  return address_table(open);
 }
 
 std::string station_name(const MailConfig& config, NodeId node) {

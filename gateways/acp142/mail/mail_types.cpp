@@ -283,6 +283,17 @@ std::optional<int> mt_priority_field(ByteSpan content) {
   return mt_priority({{"MT-PRIORITY", value}});
 }
 
+std::optional<Bytes> with_priority_field(const Mail& mail) {
+  const Parameters& said = mail.envelope.from.parameters;
+  const bool by_envelope = find_parameter(said, "MT-PRIORITY") != nullptr;
+  if (!by_envelope && count_header_fields(mail.content, "MT-Priority") == 0) return std::nullopt;
+  const int level = by_envelope ? mt_priority(said) : mt_priority_field(mail.content).value_or(0);
+  const std::string field = "MT-Priority: " + std::to_string(level) + "\r\n";
+  Bytes content(field.begin(), field.end());
+  append(content, without_header_fields(mail.content, {"MT-Priority"}));
+  return content;
+}
+
 void set_mt_priority(Parameters& from, int level) {
   std::erase_if(from, [](const Parameter& one) { return one.keyword == "MT-PRIORITY"; });
   from.push_back({"MT-PRIORITY", std::to_string(level)});
@@ -377,6 +388,21 @@ LineCheck check_lines(ByteSpan content) {
   }
   check.bare |= last == '\r';
   return check;
+}
+
+std::string stuffed(ByteSpan content) {
+  const std::string_view rest(reinterpret_cast<const char*>(content.data()), content.size());
+  std::string text;
+  text.reserve(rest.size() + rest.size() / 32 + 64);
+  for (std::size_t at = 0; at < rest.size();) {
+    const std::size_t end = rest.find('\n', at);
+    const std::size_t next = end == std::string_view::npos ? rest.size() : end + 1;
+    if (rest[at] == '.') text.push_back('.');
+    text.append(rest.substr(at, next - at));
+    at = next;
+  }
+  if (!rest.empty() && rest.back() != '\n') text.append("\r\n");
+  return text.append(".\r\n");
 }
 
 std::string mail_date(UtcSeconds utc) {

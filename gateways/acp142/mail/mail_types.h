@@ -74,6 +74,9 @@ int mt_priority(const Parameters& from);
 /// The level that a header field MT-Priority gives to a message (RFC 6758), nothing where there is
 /// none that makes sense.
 std::optional<int> mt_priority_field(ByteSpan content);
+/// RFC 6758 3.3: what the envelope cannot carry goes on in the one field of that name. Returns the
+/// content with this field; nothing if the message has no precedence.
+std::optional<Bytes> with_priority_field(const Mail& mail);
 /// Replaces the MT-PRIORITY of a message.
 void set_mt_priority(Parameters& from, int level);
 /// 6 - MT-PRIORITY, not below 0 (RFC 8494 3).
@@ -113,6 +116,10 @@ struct LineCheck {
   std::size_t longest = 0;  // octets of the longest line with its end
 };
 LineCheck check_lines(ByteSpan content);
+
+/// Returns the content in the form of SMTP's DATA: stuffed dots, an end of line at the end, and the
+/// line of one dot.
+std::string stuffed(ByteSpan content);
 
 /// "Sat, 14 Nov 2026 23:13:20 +0000" (RFC 5322 3.3)
 std::string mail_date(UtcSeconds utc);

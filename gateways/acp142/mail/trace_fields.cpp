@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kTracesOctetsMax = 64u << 10;  // of a content, searched for trace fields
 constexpr std::size_t kClocksMax = 4096;
-constexpr const char* kProtocols[] = {"MULE", "ESMTP", "ESMTPS"};
+constexpr const char* kProtocols[] = {"MULE", "CFTP", "HMTP", "ESMTP", "ESMTPS"};
 
 /// Returns the time in the first trace field of the node, as its gateway writes it: "id SECONDS.N
 /// (MULE 10.1.1.1)". `at`: where to begin; then the place behind the field's mark.

@@ -11,24 +11,6 @@ namespace {
 
 using Kind = RecipientOutcome::Kind;
 
-/// The enhanced status at the start of a reply's text (RFC 2034), or the class of its code.
-std::string status_of(int code, std::string_view text) {
-  const std::size_t end = std::min(text.find(' '), text.size());
-  const std::string_view word = text.substr(0, end);
-  const bool numbers = word.find_first_not_of("0123456789.") == std::string_view::npos;
-  if (numbers && word.size() >= 5 && word.size() <= 9 && word[1] == '.' &&
-      word[0] == '0' + code / 100 && std::count(word.begin(), word.end(), '.') == 2 &&
-      word.back() != '.' && word.find("..") == std::string_view::npos) {
-    return std::string(word);
-  }
-  return std::to_string(code / 100) + ".0.0";
-}
-
-Kind kind_of(int code) {
-  if (code / 100 == 2) return Kind::delivered;
-  return code / 100 == 5 ? Kind::failed : Kind::deferred;
-}
-
 /// The extension that a server must have offered before it gets the parameter.
 std::string_view extension_of(std::string_view keyword) {
   if (keyword == "RET" || keyword == "ENVID" || keyword == "NOTIFY" || keyword == "ORCPT") {
@@ -44,6 +26,7 @@ std::string_view extension_of(std::string_view keyword) {
 SmtpClientCore::SmtpClientCore(const Config& config, std::shared_ptr<const Mail> mail)
     : config_(config),
       mail_(std::move(mail)),
+      replies_({.line_octets_max = config.reply_octets_max, .lines_max = config.reply_lines_max}),
       lines_(check_lines(mail_->content)),
       outcomes_(mail_->envelope.recipients.size()) {
   const std::string* body = find_parameter(mail_->envelope.from.parameters, "BODY");
@@ -105,23 +88,12 @@ std::optional<SmtpClientCore::Action> SmtpClientCore::poll_action() {
 // --- Replies -------------------------------------------------------------------------------------
 
 void SmtpClientCore::on_line(Instant now, std::string_view line) {
-  const auto digit = [&](std::size_t i) {
-    return line.size() > i && line[i] >= '0' && line[i] <= '9' ? line[i] - '0' : -1;
-  };
-  const bool numbered = digit(0) >= 2 && digit(0) <= 5 && digit(1) >= 0 && digit(2) >= 0;
-  const bool more = line.size() > 3 && line[3] == '-';
-  if (!numbered || (line.size() > 3 && line[3] != ' ' && !more) ||
-      ++reply_lines_ > config_.reply_lines_max || line.size() > config_.reply_octets_max) {
-    return settle(Kind::deferred, "4.5.0", "a reply of the mail server is not SMTP");
+  const auto read = replies_.on_line(line);
+  if (!read) return settle(Kind::deferred, "4.5.0", read.error().detail);
+  if (phase_ == Phase::hello) {
+    offered_.push_back(lower_case(line.substr(std::min<std::size_t>(4, line.size()))));
   }
-  reply_.code = 100 * digit(0) + 10 * digit(1) + digit(2);
-  const std::string_view text = line.substr(std::min<std::size_t>(4, line.size()));
-  if (phase_ == Phase::hello) offered_.push_back(lower_case(text));
-  if (reply_.text.empty()) reply_.text = text.substr(0, 500);
-  if (more) return;
-  reply_lines_ = 0;
-  const Reply reply = std::exchange(reply_, Reply{});
-  on_reply(now, reply);
+  if (*read) on_reply(now, **read);
 }
 
 void SmtpClientCore::on_reply(Instant now, const Reply& reply) {
@@ -205,18 +177,10 @@ void SmtpClientCore::begin(Instant now) {
   send_next(now);
 }
 
-// RFC 6758 3.3: what the envelope cannot carry goes on in the one field of that name.
 void SmtpClientCore::keep_priority_in_header() {
-  const Parameters& said = mail_->envelope.from.parameters;
-  const bool by_field = count_header_fields(mail_->content, "MT-Priority") > 0;
-  if (!find_parameter(said, "MT-PRIORITY") && !by_field) return;
-  const int level = find_parameter(said, "MT-PRIORITY")
-                        ? mt_priority(said)
-                        : mt_priority_field(mail_->content).value_or(0);
-  const std::string field = "MT-Priority: " + std::to_string(level) + "\r\n";
-  auto changed = std::make_shared<Mail>(Mail{mail_->envelope, Bytes(field.begin(), field.end())});
-  append(changed->content, without_header_fields(mail_->content, {"MT-Priority"}));
-  mail_ = std::move(changed);
+  if (auto content = with_priority_field(*mail_)) {
+    mail_ = std::make_shared<Mail>(Mail{mail_->envelope, *std::move(content)});
+  }
 }
 
 // PIPELINING lets all of it go out in one piece, DATA last (RFC 2920).
@@ -295,25 +259,13 @@ void SmtpClientCore::on_envelope_reply(Instant now, const Reply& reply) {
 void SmtpClientCore::send_content(Instant now) {
   phase_ = Phase::content;
   answers_ = config_.lmtp ? accepted_.size() : 1;
-  const std::string_view content(reinterpret_cast<const char*>(mail_->content.data()),
-                                 mail_->content.size());
-  std::string text;
-  text.reserve(content.size() + content.size() / 32 + 64);
   if (by_chunk_) {
-    text.append("BDAT ").append(std::to_string(content.size())).append(" LAST\r\n");
-    text.append(content);
+    const Bytes& content = mail_->content;
+    std::string text = "BDAT " + std::to_string(content.size()) + " LAST\r\n";
+    text.append(content.begin(), content.end());
     return send(now, std::move(text), config_.final_wait);
   }
-  for (std::size_t at = 0; at < content.size();) {
-    const std::size_t end = content.find('\n', at);
-    const std::size_t next = end == std::string_view::npos ? content.size() : end + 1;
-    if (content[at] == '.') text.push_back('.');
-    text.append(content.substr(at, next - at));
-    at = next;
-  }
-  if (!content.empty() && content.back() != '\n') text.append("\r\n");
-  text.append(".\r\n");
-  send(now, std::move(text), config_.final_wait);
+  send(now, stuffed(mail_->content), config_.final_wait);
 }
 
 void SmtpClientCore::on_content_reply(const Reply& reply) {

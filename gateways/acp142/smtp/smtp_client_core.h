@@ -14,24 +14,12 @@
 #include <vector>
 
 #include "gateways/acp142/mail/mail_types.h"
+#include "gateways/acp142/smtp/smtp_reply.h"
 #include "s5066d/base/bytes.h"
 #include "s5066d/base/driven_core.h"
 #include "s5066d/base/time.h"
 
 namespace s5066::acp142 {
-
-/// The result for one recipient.
-struct RecipientOutcome {
-  enum class Kind : std::uint8_t {
-    delivered,  // the server has taken it over
-    deferred,   // try again later
-    failed,     // never try again
-  };
-  Kind kind = Kind::deferred;
-  std::string status = "4.0.0";  // RFC 3463
-  std::string text;              // what the server said, or what we know
-  int code = 0;                  // of the server's reply; 0: the server did not say that
-};
 
 class SmtpClientCore {
  public:
@@ -84,10 +72,7 @@ class SmtpClientCore {
     content,  // its last octet is sent
     done,
   };
-  struct Reply {
-    int code = 0;
-    std::string text;  // of all lines, joined
-  };
+  using Reply = SmtpReply;
   /// A command of the envelope whose reply is to come.
   struct Command {
     enum class Kind : std::uint8_t { mail, recipient, data } kind;
@@ -120,8 +105,7 @@ class SmtpClientCore {
   std::optional<Instant> deadline_;
   std::deque<Action> actions_;
   std::string input_;
-  Reply reply_;
-  std::size_t reply_lines_ = 0;
+  SmtpReplyReader replies_;
   std::vector<std::string> offered_;  // lines of the EHLO reply, in lower case
   LineCheck lines_;
   bool binary_ = false;

@@ -296,7 +296,7 @@ void SmtpServerCore::keep(ByteSpan octets) {
 
 void SmtpServerCore::finish_message(Instant now) {
   enter(Phase::command);
-  const std::string* body = find_parameter(from_->parameters, "BODY");
+  const std::string* body = from_ ? find_parameter(from_->parameters, "BODY") : nullptr;
   const bool binary = body != nullptr && lower_case(*body).rfind("binary", 0) == 0;
   if (fault_ == Fault::none && !binary) {
     const LineCheck lines = check_lines(content_);
@@ -319,6 +319,8 @@ void SmtpServerCore::finish_message(Instant now) {
   } else if (fault_ == Fault::line_too_long) {
     counters_.add(SmtpCounter::lines_too_long);
     refusal = "554 5.6.0 A line of the message is too long";
+  } else if (fault_ == Fault::no_recipient) {
+    refusal = "554 5.5.1 No valid recipients";
   } else if (fault_ == Fault::not_text) {
     counters_.add(SmtpCounter::messages_refused);
     refusal = "554 5.6.0 Zero octets, or CR or LF alone, need BODY=BINARYMIME";
@@ -465,6 +467,11 @@ void SmtpServerCore::on_recipient(std::string_view rest) {
 
 void SmtpServerCore::on_data(std::string_view rest) {
   if (!rest.empty()) return refuse("501 5.5.4 DATA takes no argument");
+  if (config_.content_follows && !chunked_ && recipients_.empty()) {
+    fault_ = Fault::no_recipient;
+    reply("354 The message will be refused");
+    return enter(Phase::data);
+  }
   if (!from_ || chunked_) return refuse("503 5.5.1 DATA must follow MAIL and RCPT, not BDAT");
   if (recipients_.empty()) return reply("554 5.5.1 No valid recipients");
   const std::string* body = find_parameter(from_->parameters, "BODY");

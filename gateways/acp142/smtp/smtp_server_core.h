@@ -71,6 +71,8 @@ class SmtpServerCore {
     bool lmtp = false;
     bool starttls = false;      // offered
     bool tls_required = false;  // no mail without it
+    // The content follows DATA whatever the reply is, because the client waits for none (F.5).
+    bool content_follows = false;
     std::size_t message_octets_max = 16u << 20;
     std::size_t recipients_max = 1000;             // of one message; at least 100 by RFC 5321
     std::size_t command_octets_max = 2048;         // with CR LF
@@ -126,7 +128,14 @@ class SmtpServerCore {
 
  private:
   enum class Phase : std::uint8_t { command, data, chunk, committing, handshake, closed };
-  enum class Fault : std::uint8_t { none, too_large, no_room, line_too_long, not_text };
+  enum class Fault : std::uint8_t {
+    none,
+    too_large,
+    no_room,
+    line_too_long,
+    not_text,
+    no_recipient
+  };
 
   void enter(Phase next);
   void work(Instant now);

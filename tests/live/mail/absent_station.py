@@ -52,8 +52,12 @@ def check(truth, what):
 
 
 class World:
-    def __init__(self, build):
+    def __init__(self, build, stations=STATIONS, way="", mail=""):
+        """`way`: settings of each entry of `stations` in the mail gateways; `mail`: their others."""
         self.build = pathlib.Path(build)
+        self.stations = stations
+        self.way = way
+        self.mail_settings = mail
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="s5066-absent-"))
         self.processes = {}
         self.mailbox = {}
@@ -96,13 +100,13 @@ class World:
 
     def start_cable(self):
         self.start("cable", self.program("hfmodem"), "cable", "--socket", "cable.sock",
-                   "--stations", len(STATIONS), "--pace", "max")
+                   "--stations", len(self.stations), "--pace", "max")
         self.wait_for("cable", (self.folder / "cable.sock").exists)
 
     def start_radio(self, name):
         """Starts a receiver in place of a station, because an open end stops the cable's clock."""
         self.start(f"{name}-radio", self.program("hfmodem"), "scope", "--cable", "cable.sock",
-                   "--station", STATIONS.index(name))
+                   "--station", self.stations.index(name))
 
     def stop_radio(self, name):
         radio = self.processes.pop(f"{name}-radio")
@@ -110,7 +114,7 @@ class World:
         radio.wait(30)
 
     def start_station(self, name):
-        number = STATIONS.index(name) + 1
+        number = self.stations.index(name) + 1
         for kind in ["spool", "inbox", "mail", "box"]:
             (self.folder / f"{name}-{kind}").mkdir()
         self.write(f"{name}-node", f"""
@@ -135,9 +139,10 @@ class World:
         self.wait_for("mailbox", (self.folder / f"{name}-box" / "port").exists)
         server = (self.folder / f"{name}-box" / "port").read_text()
         others = "".join(
-            f"""stations {{ name: "{other}" node_id: "10.1.1.{at + 1}" address: "1.2.0.{at + 1}" }}
+            f"""stations {{ name: "{other}" node_id: "10.1.1.{at + 1}" address: "1.2.0.{at + 1}"
+                             {self.way} }}
                 routes {{ pattern: "{other}.example" stations: "{other}" }}"""
-            for at, other in enumerate(STATIONS) if other != name)
+            for at, other in enumerate(self.stations) if other != name)
         self.write(f"{name}-mail", f"""
             sis {{ port: {port} }}
             spool_directory: "{name}-mail"
@@ -146,6 +151,7 @@ class World:
             smtp {{ port: 0 }}
             mail_server {{ port: {server} }}
             {others}
+            {self.mail_settings}
             routes {{ pattern: "{name}.example" own: true }}
             lifetimes {{ flash_s: {LIFETIME_S} immediate_s: {LIFETIME_S}
                          priority_s: {LIFETIME_S} routine_s: {LIFETIME_S} }}

@@ -17,6 +17,7 @@
 #include "gateways/acp142/mail/mail_core.h"
 #include "gateways/acp142/store/sqlite_mail_store.h"
 #include "gateways/p_mul/p_mul_core.h"
+#include "s5066d/base/assert.h"
 #include "s5066d/base/rng.h"
 #include "tests/support/virtual_time.h"
 #include "tests/unit/gateways/temporary_folder.h"
@@ -106,6 +107,10 @@ class MailWorld {
   void take(Station& station, acp142::MailCore::Cancel& cancel);
   void take(Station& station, acp142::MailCore::Suspend& suspend);
   void take(Station& station, acp142::MailCore::Deliver& deliver);
+  // All stations of this world take mail by P_MUL.
+  void take(Station&, acp142::HandOver&) { S5066_ASSERT(false); }
+  void take(Station&, acp142::MailCore::Withdraw&) { S5066_ASSERT(false); }
+  void take(Station&, acp142::MailCore::ConfirmPeer&) { S5066_ASSERT(false); }
   void note(const Station& station, const acp142::Mail& mail);
   bool idle();
   UtcSeconds utc() const;

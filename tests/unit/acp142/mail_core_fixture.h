@@ -106,6 +106,9 @@ class MailCoreTest : public testing::Test {
     sessions.push_back(answer);
   }
   void take(MailCore::Deliver& deliver) { deliveries.push_back(deliver); }
+  void take(HandOver& one) { handed_over.push_back(one); }
+  void take(MailCore::Withdraw& one) { withdrawn.push_back(one.id); }
+  void take(MailCore::ConfirmPeer& one) { peers_confirmed.push_back(one.outcome); }
 
   void send(std::vector<std::string> to, const std::string& from = "<op@shore.example>",
             std::vector<std::string> marks = {},
@@ -199,6 +202,9 @@ class MailCoreTest : public testing::Test {
   std::vector<MessageName> known;
   std::vector<CommitOutcome> answers;
   std::vector<MailCore::Deliver> deliveries;
+  std::vector<HandOver> handed_over;
+  std::vector<MailId> withdrawn;
+  std::vector<CommitOutcome> peers_confirmed;
 };
 
 }  // namespace s5066::acp142

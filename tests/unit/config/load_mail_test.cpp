@@ -299,6 +299,42 @@ routes { pattern: "shore.example" own: true }
   EXPECT_TRUE(good.warnings.empty());
 }
 
+TEST(ConfigLoad, a_station_takes_mail_by_the_protocol_that_is_configured) {
+  const std::string stations = R"(
+stations { name: "a" node_id: "10.1.1.2" address: "1.1.1.1" by: CFTP files_max: 256 }
+stations { name: "b" node_id: "10.1.1.3" address: "1.1.1.2" by: HMTP }
+stations { name: "c" node_id: "10.1.1.4" address: "1.1.1.3" }
+)";
+  const auto loaded = parse_mail(
+      "f", kMail + stations +
+               "peer_mail { cftp: true hmtp: true answer_wait_s: 60 updu_lifetime_s: 86400 }");
+  ASSERT_TRUE(loaded.value) << all_lines(loaded.problems);
+  const acp142::MailConfig& config = *loaded.value;
+  EXPECT_EQ(config.stations.at(0).by, acp142::MailWay::cftp);
+  EXPECT_EQ(config.stations.at(0).files_max, 256u);
+  EXPECT_EQ(config.stations.at(1).by, acp142::MailWay::hmtp);
+  EXPECT_EQ(config.stations.at(1).files_max, 1u);
+  EXPECT_EQ(config.stations.at(2).by, acp142::MailWay::p_mul);
+  EXPECT_TRUE(config.peer_mail.cftp && config.peer_mail.hmtp);
+  EXPECT_EQ(config.peer_mail.answer_wait_s, 60u);
+  EXPECT_EQ(config.peer_mail.updu_lifetime_s, 86400u);
+  for (const char* wrong : {"answer_wait_s: 59", "answer_wait_s: 86401", "updu_lifetime_s: 59"}) {
+    EXPECT_FALSE(parse_mail("f", kMail + "peer_mail { " + wrong + " }").value) << wrong;
+  }
+}
+
+TEST(ConfigLoad, a_protocol_that_a_station_could_not_take_mail_by_is_refused) {
+  const std::string begin = "stations { name: \"a\" node_id: \"10.1.1.2\" address: \"1.1.1.1\" ";
+  for (const char* wrong :
+       {"files_max: 2", "by: HMTP files_max: 2", "by: CFTP silent: true", "by: CFTP files_max: 257",
+        "by: CFTP files_max: 0", "by: CFTP explicit_tags: true"}) {
+    EXPECT_FALSE(parse_mail("f", kMail + begin + wrong + " }").value) << wrong;
+  }
+  EXPECT_FALSE(parse_mail("f", kMail + "udp { } " + begin + "by: CFTP }").value);
+  EXPECT_FALSE(parse_mail("f", kMail + "udp { } peer_mail { cftp: true }").value);
+  EXPECT_TRUE(parse_mail("f", kMail + begin + "by: CFTP }").value);
+}
+
 TEST(ConfigLoad, precedence_and_tags_of_a_mail_gateway_are_what_is_configured) {
   const auto loaded = parse_mail("f", kMail + R"(
 stations { name: "a" node_id: "10.1.1.2" address: "1.1.1.1" explicit_tags: true }

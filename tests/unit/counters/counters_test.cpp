@@ -13,6 +13,8 @@
 
 #include "gateways/acp142/mail/mail_core.h"
 #include "gateways/acp142/mail/mail_service.h"
+#include "gateways/acp142/peers/cftp_core.h"
+#include "gateways/acp142/peers/hmtp_core.h"
 #include "gateways/acp142/smtp/smtp_server_core.h"
 #include "gateways/chat/chat_types.h"
 #include "gateways/common/rcop.h"
@@ -56,7 +58,7 @@ std::vector<Family> families() {
       family<modem::ReceiverCounter>("ReceiverCounter", {s5066d}),
       family<modem::CableCounter>("CableCounter", {cable}),
       family<sis::ClientCounter>("ClientCounter", {relay, acp142, ip}),
-      family<gateways::RcopCounter>("RcopCounter", {relay}),
+      family<gateways::RcopCounter>("RcopCounter", {relay, acp142}),
       family<file_relay::RelaySenderCounter>("RelaySenderCounter", {relay}),
       family<file_relay::RelayReceiverCounter>("RelayReceiverCounter", {relay}),
       family<p_mul::PMulCounter>("PMulCounter", {acp142}),
@@ -66,6 +68,8 @@ std::vector<Family> families() {
       family<p_mul::CarrierCounter>("CarrierCounter", {acp142}),
       family<acp142::SmtpCounter>("SmtpCounter", {acp142}),
       family<acp142::MailCounter>("MailCounter", {acp142}),
+      family<acp142::CftpCounter>("CftpCounter", {acp142}),
+      family<acp142::HmtpCounter>("HmtpCounter", {acp142}),
       family<ip_client::IpCounter>("IpCounter", {ip}),
       family<ip_client::Drop>("Drop", {ip}),
       family<traffic::TrafficCounter>("TrafficCounter", {traffic}),
