@@ -46,7 +46,7 @@ void check_allow(const Section& allow, const runtime::AllowEntry& entry, const N
     allow.complain_of_section("allow: needs address, certificate or both");
   }
   if (!entry.certificate.empty() && !setup.sis.tls) {
-    allow.complain("certificate", "needs `tls`");
+    allow.complain("certificate", "needs the section `tls`");
   }
   if (!is_loopback(setup.sis.address) && !allow.has("saps")) {
     allow.complain_of_section(
@@ -58,9 +58,8 @@ void check_allow(const Section& allow, const runtime::AllowEntry& entry, const N
 
 void check_sis(const Section& sis, const NodeSetup& setup) {
   if (!is_loopback(setup.sis.address) && setup.sis.allow.empty()) {
-    sis.complain(
-        "listen",
-        "an address other than loopback needs `allow`, because the interface has no passwords");
+    sis.complain("listen",
+                 "is not loopback and needs `allow`, because the interface has no passwords");
   }
   for (std::size_t i = 0; i < setup.sis.allow.size(); ++i) {
     check_allow(sis.nested("allow", static_cast<int>(i)), setup.sis.allow[i], setup);
@@ -69,7 +68,8 @@ void check_sis(const Section& sis, const NodeSetup& setup) {
   if (setup.sis.connections_per_address_max > setup.sis.connections_max) {
     const Section limits = sis.nested("limits");
     if (limits.has("connections_per_address_max")) {
-      limits.complain("connections_per_address_max", "is above connections_max");
+      limits.complain("connections_per_address_max",
+                      "is above connections_max; lower it or raise connections_max");
     }
   }
 }
@@ -78,7 +78,8 @@ void check_subnet_access(const Section& access, const NodeConfig& node) {
   const sap::Config& setup = node.sap;
   const Section links = access.nested("soft_links");
   if (setup.links.call_retry_wait > setup.links.call_retry_wait_max) {
-    links.complain("call_retry_wait_s", "is above call_retry_wait_max_s");
+    links.complain("call_retry_wait_s",
+                   "is above call_retry_wait_max_s; lower it or raise call_retry_wait_max_s");
   }
   const Section hard_links = access.nested("hard_links");
   // The peer first waits the full terminate_wait_s to end a link of lower precedence, and then the
@@ -94,13 +95,15 @@ void check_subnet_access(const Section& access, const NodeConfig& node) {
     queue.complain("flow_on_percent", "must be below flow_off_percent");
   }
   if (node.clients_max * setup.queue.client_updus_reserved > setup.queue.updus_max) {
-    queue.complain("client_updus_reserved", "times clients_max is above updus_max");
+    queue.complain("client_updus_reserved",
+                   "times clients_max is above updus_max; lower it or raise updus_max");
   }
   if (setup.queue.client_octets_reserved > setup.queue.client_octets_max) {
-    queue.complain("client_octets_reserved", "is above client_octets_max");
+    queue.complain("client_octets_reserved",
+                   "is above client_octets_max; lower it or raise client_octets_max");
   }
   if (setup.mtu > sis::kMtu && !setup.broadcast_only) {
-    access.complain("mtu_octets", "a value above 2048 needs broadcast_only (A.2.1.3)");
+    access.complain("mtu_octets", "is above 2048 and needs broadcast_only (A.2.1.3)");
   }
   if (setup.queue.client_octets_reserved < sap::StorageLedger::charge(setup.mtu)) {
     queue.complain("client_octets_reserved", "must hold one U_PDU of mtu_octets");
@@ -141,7 +144,9 @@ void check_data_transfer(const Section& transfer, const NodeSetup& node) {
     return !dts::holds_segment(setup, mode, segment);
   });
   if (!dts::holds_segment(setup, setup.mode, segment)) {
-    transfer.complain("transmission_max_ms", "is too short for one segment in this mode");
+    transfer.complain(
+        "transmission_max_ms",
+        "is too short for one segment in this mode; raise it or lower segment_octets");
   } else if (tight != modes.end()) {
     transfer.complain("transmission_max_ms",
                       "is too short for a segment of " + std::to_string(segment) + " octets in " +
@@ -152,9 +157,9 @@ void check_data_transfer(const Section& transfer, const NodeSetup& node) {
   if (!setup.adaptation) return;
   const Section adaptation = transfer.nested("adaptation");
   if (setup.adaptation->rate_min_bps > setup.adaptation->rate_max_bps) {
-    adaptation.complain("rate_min_bps", "is above rate_max_bps");
+    adaptation.complain("rate_min_bps", "is above rate_max_bps; lower it or raise rate_max_bps");
   }
-  if (!setup.rate_change) adaptation.complain("enabled", "needs rate_change");
+  if (!setup.rate_change) adaptation.complain("enabled", "needs rate_change: true");
   if (!modem::tells_itself(setup.mode)) {
     adaptation.complain("enabled", "needs a modem.mode that announces itself to receivers");
   } else if (!node.worker.receive_modes.empty()) {
@@ -174,7 +179,7 @@ void check_modem(const Section& section, const NodeSetup& setup) {
        {"rigctld", "serial_rts", "serial_dtr", "cm108", "vox", "ptt_lead_ms", "ptt_tail_ms",
         "reopen_attempts_max", "constraint_length_7", "transmit_level_db"}) {
     if (section.has(field)) {
-      section.complain(field, "not allowed with `remote`; set it on the modem's host");
+      section.complain(field, "is not allowed with `remote`; set it on the modem's host");
     }
   }
 }
@@ -215,7 +220,8 @@ void check_sis_server(const Section& sis) {
 void find_contradictions(const Section& relay, const file_relay::RelayConfig& setup) {
   check_sis_server(relay.nested("sis"));
   if (setup.retry_delay_min_s > setup.retry_delay_max_s) {
-    relay.complain("retry_delay_min_s", "is above retry_delay_max_s");
+    relay.complain("retry_delay_min_s",
+                   "is above retry_delay_max_s; lower it or raise retry_delay_max_s");
   }
   if (setup.duplicate_window_s < setup.lifetime_s) {
     relay.complain("duplicate_window_s",

@@ -19,7 +19,7 @@ bool is_interface_name(const std::string& name) {
 
 void check_interface(const Section& interface, const ip_client::IpConfig& setup) {
   if (!is_interface_name(setup.interface)) {
-    interface.complain("name", "is no name of an interface");
+    interface.complain("name", "is no name of an interface; it has 1 to 15 letters and digits");
   }
   for (std::size_t i = 0; i < setup.addresses.size(); ++i) {
     const ip_client::IpPrefix& address = setup.addresses[i];
@@ -40,7 +40,7 @@ void check_routes(const Section& client, const ip_client::IpConfig& setup) {
     if (auto checked = check_route(setup.routes[i]); !checked) {
       row.complain("prefix", checked.error().detail);
     } else if (!prefixes.insert(setup.routes[i].prefix).second) {
-      row.complain("prefix", "is given twice");
+      row.complain("prefix", "is given twice; each needs its own");
     }
   }
 }
@@ -59,7 +59,7 @@ void find_contradictions(const Section& client, const ip_client::IpConfig& setup
   }
   if (setup.routes.empty()) client.warn("routes", "has no row, so nothing can be sent");
   if (setup.default_route && !setup.kernel_routes) {
-    client.nested("interface").complain("default_route", "needs kernel_routes");
+    client.nested("interface").complain("default_route", "needs kernel_routes: true");
   }
 }
 

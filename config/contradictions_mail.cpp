@@ -3,10 +3,12 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "config/contradictions.h"
 #include "gateways/acp142/mail/address_table.h"
 #include "gateways/acp142/mail/mail_types.h"
+#include "s5066d/base/nearest.h"
 
 namespace s5066::config {
 namespace {
@@ -17,13 +19,22 @@ bool is_loopback(const std::string& address) {
   return address.rfind("127.", 0) == 0 || address == "::1";
 }
 
+std::vector<std::string> station_names(const MailConfig& setup) {
+  std::vector<std::string> names;
+  for (const MailConfig::Station& one : setup.stations) names.push_back(one.name);
+  return names;
+}
+
 void check_names(const Section& section, const std::vector<std::string>& names,
                  const MailConfig& setup) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     const bool known =
         std::any_of(setup.stations.begin(), setup.stations.end(),
                     [&](const MailConfig::Station& one) { return one.name == names[i]; });
-    if (!known) section.complain("stations", "no station " + names[i], static_cast<int>(i));
+    if (!known)
+      section.complain("stations",
+                       "is the name of no station" + did_you_mean(names[i], station_names(setup)),
+                       static_cast<int>(i));
   }
 }
 
@@ -48,16 +59,17 @@ void check_stations(const Section& gateway, const MailConfig& setup) {
   for (std::size_t i = 0; i < setup.stations.size(); ++i) {
     const MailConfig::Station& one = setup.stations[i];
     const Section section = gateway.nested("stations", static_cast<int>(i));
-    if (!names.insert(one.name).second) section.complain("name", "is given twice");
+    if (!names.insert(one.name).second)
+      section.complain("name", "is given twice; each needs its own");
     if (one.node.value == 0) {
       section.complain("node_id", "must be written like an IPv4 address and not be 0.0.0.0");
     } else if (!nodes.insert(one.node).second) {
-      section.complain("node_id", "is given twice or is our own");
+      section.complain("node_id", "is given twice or is our own; each station needs its own");
     }
     const bool addressed = section.has("address");
     if (!addressed && !setup.udp) section.complain("address", "missing");
     if (addressed && !addresses.insert(one.address).second) {
-      section.complain("address", "is given twice");
+      section.complain("address", "is given twice; each needs its own");
     }
     check_ipv4(section, "udp_address", one.udp_address);
     check_way(section, one, setup);
@@ -110,7 +122,7 @@ void check_rounds(const Section& section, const MailConfig::Rounds& rounds,
     section.complain("pdu_octets_max", "must be at most 2042 without `udp`");
   }
   if (rounds.parity_ahead_percent > 0 && !rounds.coded) {
-    section.complain("parity_ahead_percent", "needs `coded`");
+    section.complain("parity_ahead_percent", "needs coded: true");
   }
 }
 
@@ -118,7 +130,7 @@ void check_receiving(const Section& gateway, const MailConfig& setup) {
   const Section section = gateway.nested("receiving");
   if (acp142::ack_octets_max(setup.receiving.missing_list_max) > setup.rounds.pdu_octets_max) {
     section.complain("missing_list_max",
-                     "an acknowledgement with that many numbers is larger than pdu_octets_max");
+                     "makes an acknowledgement larger than pdu_octets_max; lower it");
   }
 }
 
@@ -176,29 +188,31 @@ void check_smtp(const Section& gateway, const MailConfig& setup) {
   if (!named) gateway.complain("hostname", "is not a host name; use letters, digits, '-' and '.'");
   if (gateway.has("operator_mailbox") &&
       !acp142::parse_path("<" + setup.operator_mailbox + ">", acp142::PathUse::forward)) {
-    gateway.complain("operator_mailbox", "is no address");
+    gateway.complain("operator_mailbox", "is no address; write it like name@domain");
   }
   if (!is_loopback(setup.smtp.address) && setup.smtp.allow.empty()) {
-    gateway.nested("smtp").complain("address", "an address other than loopback needs `allow`");
+    gateway.nested("smtp").complain("address", "is not loopback and needs `allow`");
   }
   if (const auto& tls = setup.smtp.tls; tls && !tls->ca_file.empty() && !tls->required) {
     // Without `required` a client that does not send STARTTLS would not be asked for a certificate.
-    gateway.nested("smtp").nested("tls").complain("ca_file", "needs `required`");
+    gateway.nested("smtp").nested("tls").complain("ca_file", "needs required: true");
   }
   if (const auto& tls = setup.mail_server.tls; tls && tls->ca_file.empty()) {
     const Section section = gateway.nested("mail_server").nested("tls");
-    if (!tls->server_name.empty()) section.complain("server_name", "is checked only with ca_file");
+    if (!tls->server_name.empty())
+      section.complain("server_name", "is checked only with ca_file; give it, too");
   }
   for (std::size_t i = 0; i < setup.smtp.precedence.size(); ++i) {
     const std::string& from = setup.smtp.precedence[i].from;
     if (from.empty() || acp142::is_pattern(from)) continue;
     gateway.nested("smtp")
         .nested("precedence", static_cast<int>(i))
-        .complain("from", "is not an address pattern");
+        .complain("from", "is not an address pattern; write it like name@domain or domain");
   }
   if (is_own_port(setup)) {
     gateway.nested("mail_server")
-        .complain("port", "is the port where `smtp` of this gateway listens");
+        .complain("port",
+                  "is the port where `smtp` of this gateway listens; give that of the mail server");
   }
 }
 
@@ -231,10 +245,12 @@ void find_contradictions(const Section& gateway, const MailConfig& setup) {
   check_groups(gateway, setup);
   check_routes(gateway, setup);
   if (setup.retry_min_s > setup.retry_max_s) {
-    gateway.complain("retry_delay_min_s", "is above retry_delay_max_s");
+    gateway.complain("retry_delay_min_s",
+                     "is above retry_delay_max_s; lower it or raise retry_delay_max_s");
   }
   if (setup.dead_min_s > setup.dead_max_s) {
-    gateway.complain("dead_delay_min_s", "is above dead_delay_max_s");
+    gateway.complain("dead_delay_min_s",
+                     "is above dead_delay_max_s; lower it or raise dead_delay_max_s");
   }
 }
 

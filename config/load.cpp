@@ -12,6 +12,8 @@
 
 #include "config/address_book.h"
 #include "config/contradictions.h"
+#include "config/file_kind.h"
+#include "config/obstacles.h"
 #include "config/proto/address_book.pb.h"
 #include "config/proto/gateway.pb.h"
 #include "config/proto/node.pb.h"
@@ -51,7 +53,8 @@ void take_from_book(const AddressBook& book, NodeSetup& setup) {
 }
 
 template <typename Proto, typename Setup>
-Loaded<Setup> load_text(const std::string& file, const std::string& text, const BookSource& books) {
+Loaded<Setup> load_text(const std::string& file, const std::string& text, Scope scope,
+                        const BookSource& books) {
   Problems problems(file);
   if (text.size() > kFileOctetsMax) {
     problems.add(0, 0, "larger than the limit of " + std::to_string(kFileOctetsMax) + " octets");
@@ -64,9 +67,15 @@ Loaded<Setup> load_text(const std::string& file, const std::string& text, const 
   // Windows editors put the mark in front of the text. It takes no column there, so columns count
   // without it.
   const bool marked = text.starts_with(kByteOrderMark);
+  const std::string plain = marked ? text.substr(kByteOrderMark.size()) : text;
+  auto wrong_kind = find_foreign_text(plain);
+  if (!wrong_kind) wrong_kind = find_other_program(plain, *Proto::descriptor());
+  if (wrong_kind) {
+    problems.add(wrong_kind->line, wrong_kind->column, wrong_kind->text);
+    return {std::nullopt, problems.errors()};
+  }
   Proto message;
-  const ParsedText parsed =
-      parse_text(marked ? text.substr(kByteOrderMark.size()) : text, message, problems);
+  const ParsedText parsed = parse_text(plain, message, problems);
   // The names of stations have no meaning while the address book has errors.
   Loaded<AddressBook> book = book_for(message, books);
   if (!book.value) return {std::nullopt, book.problems};
@@ -76,18 +85,22 @@ Loaded<Setup> load_text(const std::string& file, const std::string& text, const 
   Setup setup = translate(message);
   take_from_book(*book.value, setup);
   find_contradictions(section, setup);
+  if constexpr (!std::is_same_v<Setup, AddressBook>) {
+    if (scope != Scope::text) find_obstacles(section, setup, scope);
+  }
   if (!problems.usable()) return {std::nullopt, problems.errors(), problems.warnings()};
   if constexpr (!std::is_same_v<Setup, AddressBook>) setup.book = *std::move(book.value);
   return {std::move(setup), {}, problems.warnings()};
 }
 
 template <typename Proto, typename Setup>
-Loaded<Setup> load_file(const std::string& path) {
+Loaded<Setup> load_file(const std::string& path, Scope scope) {
   Problems problems(path);
   const auto text = read_file(path, problems);
   if (!text) return {std::nullopt, problems.errors()};
-  return load_text<Proto, Setup>(
-      path, *text, [&path](const std::string& named) { return address_book_of(path, named); });
+  return load_text<Proto, Setup>(path, *text, scope, [&path](const std::string& named) {
+    return address_book_of(path, named);
+  });
 }
 
 }  // namespace
@@ -105,48 +118,48 @@ std::optional<std::string> read_file(const std::string& path, Problems& problems
   return text;
 }
 
-Loaded<NodeSetup> parse_node(const std::string& file, const std::string& text,
+Loaded<NodeSetup> parse_node(const std::string& file, const std::string& text, Scope scope,
                              const AddressBook& book) {
-  return load_text<proto::Node, NodeSetup>(file, text, given(book));
+  return load_text<proto::Node, NodeSetup>(file, text, scope, given(book));
 }
 
-Loaded<NodeSetup> load_node(const std::string& path) {
-  return load_file<proto::Node, NodeSetup>(path);
+Loaded<NodeSetup> load_node(const std::string& path, Scope scope) {
+  return load_file<proto::Node, NodeSetup>(path, scope);
 }
 
 Loaded<file_relay::RelayConfig> parse_relay(const std::string& file, const std::string& text,
-                                            const AddressBook& book) {
-  return load_text<proto::Relay, file_relay::RelayConfig>(file, text, given(book));
+                                            Scope scope, const AddressBook& book) {
+  return load_text<proto::Relay, file_relay::RelayConfig>(file, text, scope, given(book));
 }
 
-Loaded<file_relay::RelayConfig> load_relay(const std::string& path) {
-  return load_file<proto::Relay, file_relay::RelayConfig>(path);
+Loaded<file_relay::RelayConfig> load_relay(const std::string& path, Scope scope) {
+  return load_file<proto::Relay, file_relay::RelayConfig>(path, scope);
 }
 
-Loaded<acp142::MailConfig> parse_mail(const std::string& file, const std::string& text,
+Loaded<acp142::MailConfig> parse_mail(const std::string& file, const std::string& text, Scope scope,
                                       const AddressBook& book) {
-  return load_text<proto::MailGateway, acp142::MailConfig>(file, text, given(book));
+  return load_text<proto::MailGateway, acp142::MailConfig>(file, text, scope, given(book));
 }
 
-Loaded<acp142::MailConfig> load_mail(const std::string& path) {
-  return load_file<proto::MailGateway, acp142::MailConfig>(path);
+Loaded<acp142::MailConfig> load_mail(const std::string& path, Scope scope) {
+  return load_file<proto::MailGateway, acp142::MailConfig>(path, scope);
 }
 
-Loaded<ip_client::IpConfig> parse_ip(const std::string& file, const std::string& text,
+Loaded<ip_client::IpConfig> parse_ip(const std::string& file, const std::string& text, Scope scope,
                                      const AddressBook& book) {
-  return load_text<proto::IpClient, ip_client::IpConfig>(file, text, given(book));
+  return load_text<proto::IpClient, ip_client::IpConfig>(file, text, scope, given(book));
 }
 
-Loaded<ip_client::IpConfig> load_ip(const std::string& path) {
-  return load_file<proto::IpClient, ip_client::IpConfig>(path);
+Loaded<ip_client::IpConfig> load_ip(const std::string& path, Scope scope) {
+  return load_file<proto::IpClient, ip_client::IpConfig>(path, scope);
 }
 
 Loaded<AddressBook> parse_address_book(const std::string& file, const std::string& text) {
-  return load_text<proto::AddressBook, AddressBook>(file, text, {});
+  return load_text<proto::AddressBook, AddressBook>(file, text, Scope::text, {});
 }
 
 Loaded<AddressBook> load_address_book(const std::string& path) {
-  return load_file<proto::AddressBook, AddressBook>(path);
+  return load_file<proto::AddressBook, AddressBook>(path, Scope::text);
 }
 
 }  // namespace s5066::config

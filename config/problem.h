@@ -34,6 +34,8 @@ class Problems {
  public:
   explicit Problems(std::string file) : file_(std::move(file)) {}
 
+  /// True if one more problem is only counted as one of too many.
+  bool full() const { return list_.size() >= kProblemsMax; }
   void add(int line, int column, std::string text, bool warning = false);
   /// Returns true if the configuration has no errors; it may have warnings.
   bool usable() const;

@@ -4,10 +4,13 @@
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string_view>
 #include <vector>
+
+#include "config/parser_wording.h"
 
 namespace s5066::config {
 namespace {
@@ -183,27 +186,47 @@ void blank(std::string& text, const std::vector<Token>& tokens, TokenRange range
   }
 }
 
-/// Returns the parser's text, rewritten where it would not help an operator.
-std::string wording(const Complaint& complaint, bool at_the_end) {
-  const std::string& text = complaint.text;
-  if (at_the_end && text.rfind("Expected", 0) == 0) {
-    return "the text ends here, but a field or block is not complete";
-  }
-  constexpr std::string_view kUnknown = "has no field named \"";
-  if (const auto at = text.find(kUnknown); at != std::string::npos) {
-    const auto from = at + kUnknown.size();
-    return text.substr(from, text.find('"', from) - from) + ": unknown field";
-  }
+/// Returns the text of the tokens, without the spaces between them.
+std::string text_of(const std::vector<Token>& tokens, std::size_t first, std::size_t last) {
+  std::string text;
+  for (std::size_t i = first; i <= last && i < tokens.size(); ++i) text += tokens[i].text;
   return text;
 }
 
-void report(const std::vector<Token>& tokens, const Complaint& complaint, Problems& problems) {
+/// Returns the message for an operator about the token `at`.
+std::string wording(const std::vector<Token>& tokens, std::size_t at, const Complaint& complaint,
+                    const google::protobuf::Descriptor& root) {
+  const TokenRange range = field_around(tokens, token_meant(tokens, complaint, at));
+  const bool named = tokens[range.first].type == io::Tokenizer::TYPE_IDENTIFIER;
+  std::size_t value = range.first + 1;
+  if (value < tokens.size() && tokens[value].text == ":") ++value;
+  const std::string text =
+      value <= range.last ? text_of(tokens, value, end_of_value(tokens, value)) : "";
+  if (!named || text.empty()) return wording_of({complaint.text, {}, {}}, root);
+  return wording_of({complaint.text, tokens[range.first].text, text}, root);
+}
+
+/// True for the tokenizer's complaint about 1.2.3.4 without quotes, if the parser complains of it
+/// as well.
+bool is_said_again(const Complaint& complaint, const std::vector<Complaint>& all) {
+  if (complaint.text.rfind("Already saw decimal point", 0) != 0) return false;
+  return std::any_of(all.begin(), all.end(), [&complaint](const Complaint& other) {
+    return other.place.line == complaint.place.line && other.text.rfind("Expected", 0) == 0;
+  });
+}
+
+void report(const std::vector<Token>& tokens, const Complaint& complaint,
+            const google::protobuf::Descriptor& root, Problems& problems) {
   Place place = complaint.place;
   const bool late = is_reported_one_token_late(complaint.text);
   const auto at = token_at(tokens, place);
   if (at && late) place = tokens[token_meant(tokens, complaint, *at)].start;
   const bool at_the_end = !late && (!at || is_at_the_end(tokens, *at, complaint));
-  problems.add(place.line + 1, place.column + 1, wording(complaint, at_the_end));
+  const bool cut_off = at_the_end && complaint.text.rfind("Expected", 0) == 0;
+  const std::string text = cut_off ? "the text ends here, but a field or block is not complete"
+                           : at    ? wording(tokens, *at, complaint, root)
+                                   : complaint.text;
+  problems.add(place.line + 1, place.column + 1, text);
 }
 
 /// Blanks the field that has the problem and returns its first token. The result is empty when the
@@ -239,7 +262,14 @@ ParsedText parse_text(const std::string& original, google::protobuf::Message& me
     parsed.reached_end = parser.ParseFromString(text, &message);
 
     const std::vector<Token> tokens = tokens_of(text);
-    for (const Complaint& complaint : collector.complaints) report(tokens, complaint, problems);
+    for (const Complaint& complaint : collector.complaints) {
+      if (is_said_again(complaint, collector.complaints)) continue;
+      if (problems.full()) {
+        problems.add(complaint.place.line + 1, complaint.place.column + 1, complaint.text);
+        break;
+      }
+      report(tokens, complaint, *message.GetDescriptor(), problems);
+    }
     if (parsed.reached_end || !collector.last_error) break;
     const auto left_out = leave_out(text, tokens, collector.complaints[*collector.last_error]);
     if (!left_out) break;

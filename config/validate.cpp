@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <google/protobuf/descriptor.h>
+#include <google/protobuf/text_format.h>
 #include <sys/un.h>
 
 #include <algorithm>
@@ -13,11 +14,13 @@
 #include <cstdio>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "config/proto/rules.pb.h"
 #include "modem/api/modes.h"
 #include "s5066d/base/assert.h"
 #include "s5066d/base/ids.h"
+#include "s5066d/base/nearest.h"
 
 namespace s5066::config {
 namespace {
@@ -26,10 +29,13 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::OneofDescriptor;
 using google::protobuf::Reflection;
+using google::protobuf::TextFormat;
 using proto::Rule;
 
 constexpr std::uint32_t kTextOctetsMax = 255;
 constexpr std::uint32_t kPathOctetsMax = 4095;
+/// A longer value is cut off in messages.
+constexpr std::size_t kValueOctetsShown = 100;
 
 std::string number_text(double value) {
   char text[40];
@@ -76,7 +82,7 @@ bool is_ip_address(const std::string& text) {
 std::optional<std::string> network_problem(const std::string& text) {
   const auto slash = text.find('/');
   const std::string address = text.substr(0, slash);
-  if (!is_ip_address(address)) return "not an IP address or network";
+  if (!is_ip_address(address)) return "is not an IP address or network";
   if (slash == std::string::npos) return std::nullopt;
   const bool v6 = address.find(':') != std::string::npos;
   const unsigned bits_max = v6 ? 128 : 32;
@@ -84,7 +90,7 @@ std::optional<std::string> network_problem(const std::string& text) {
   const char* end = text.data() + text.size();
   const auto [stop, failure] = std::from_chars(text.data() + slash + 1, end, bits);
   if (failure != std::errc{} || stop != end || bits > bits_max) {
-    return "a prefix has 0 to " + std::to_string(bits_max) + " bits";
+    return "must have a prefix of 0 to " + std::to_string(bits_max) + " bits";
   }
   std::array<std::uint8_t, 16> octets{};
   inet_pton(v6 ? AF_INET6 : AF_INET, address.c_str(), octets.data());
@@ -109,6 +115,12 @@ bool is_host_port(const std::string& text) {
   return failure == std::errc{} && stop == end && port >= 1 && port <= 65535 && is_ip_address(host);
 }
 
+std::vector<std::string> mode_list() {
+  std::vector<std::string> names;
+  for (const modem::Mode& mode : modem::all_modes()) names.push_back(to_string(mode));
+  return names;
+}
+
 /// A name in the address book, or a call sign.
 std::optional<std::string> name_problem(const std::string& text, Rule::Format format) {
   const bool call_sign = format == Rule::CALL_SIGN;
@@ -122,8 +134,9 @@ std::optional<std::string> name_problem(const std::string& text, Rule::Format fo
                     std::all_of(text.begin(), text.end(), fits) &&
                     std::any_of(text.begin(), text.end(), is_letter) && text.front() != '-';
   if (good) return std::nullopt;
-  return call_sign ? "a call sign has 3 to 16 letters, digits and '/', and at least one letter"
-                   : "a name has up to 32 letters, digits, '-' and '_', and at least one letter";
+  return call_sign
+             ? "is no call sign: it has 3 to 16 letters, digits and '/', and at least one letter"
+             : "is no name: it has up to 32 letters, digits, '-' and '_', and at least one letter";
 }
 
 std::optional<std::string> format_problem(const std::string& text, Rule::Format format,
@@ -135,32 +148,32 @@ std::optional<std::string> format_problem(const std::string& text, Rule::Format 
     case Rule::STATION_ADDRESS:
     case Rule::GROUP_ADDRESS: {
       const auto address = book.find(text);
-      if (!address) return address.error().detail;
+      if (!address) return "is no address: " + address.error().detail;
       if (format == Rule::STATION_ADDRESS && address->group) {
-        return "a station's address goes up to 15.255.255.255; this is a group";
+        return "is a group; the address of a station goes up to 15.255.255.255";
       }
       if (format == Rule::GROUP_ADDRESS && !address->group) {
-        return "a group's address starts at 16.0.0.0; this is a station";
+        return "is a station; the address of a group starts at 16.0.0.0";
       }
       return std::nullopt;
     }
     case Rule::MODE: {
       const auto mode = modem::parse_mode(text);
       if (mode) return std::nullopt;
-      return "unknown mode; the modes are " + modem::mode_names();
+      return "is no mode; `hfmodem modes` lists them" + did_you_mean(text, mode_list());
     }
     case Rule::IP_NETWORK:
       return network_problem(text);
     case Rule::IP_ADDRESS:
       if (is_ip_address(text)) return std::nullopt;
-      return "not an IP address";
+      return "is not an IP address";
     case Rule::UNIX_SOCKET:
       if (text.size() < sizeof(sockaddr_un::sun_path)) return std::nullopt;
-      return "the path of a Unix socket has at most " +
+      return "is too long: the path of a Unix socket has at most " +
              std::to_string(sizeof(sockaddr_un::sun_path) - 1) + " octets";
     case Rule::HOST_PORT:
       if (is_host_port(text)) return std::nullopt;
-      return "not an IP address and port like 127.0.0.1:5066";
+      return "is not an IP address and port like 127.0.0.1:5066";
     case Rule::STATION_NAME:
     case Rule::CALL_SIGN:
       return name_problem(text, format);
@@ -176,7 +189,7 @@ std::optional<std::string> text_problem(const std::string& text, const Rule& rul
   if (text.empty()) return "must not be empty";
   if (text.find('\0') != std::string::npos) return "must not hold a zero octet";
   if (text.size() > length_max) {
-    return std::to_string(text.size()) + " octets are above the limit " +
+    return "has " + std::to_string(text.size()) + " octets, above the limit " +
            std::to_string(length_max);
   }
   return format_problem(text, rule.format(), book);
@@ -252,14 +265,28 @@ void Section::warn(const std::string& name, const std::string& text, int index) 
   note(name, text, index, true);
 }
 
+std::string Section::value_text(const std::string& name, int index) const {
+  const FieldDescriptor* f = field(name);
+  if (!has(name) || f->message_type() != nullptr || (f->is_repeated() && index < 0)) return {};
+  std::string value;
+  TextFormat::PrintFieldValueToString(*message_, f, f->is_repeated() ? index : -1, &value);
+  if (value.size() > kValueOctetsShown) value = value.substr(0, kValueOctetsShown) + "...";
+  return value;
+}
+
 void Section::note(const std::string& name, const std::string& text, int index,
                    bool warning) const {
   const FieldDescriptor* f = field(name);
+  const std::string value = value_text(name, index);
+  const std::string_view bare = value.starts_with('"')
+                                    ? std::string_view(value).substr(1, value.size() - 2)
+                                    : std::string_view(value);
+  const bool said = value.empty() || text.starts_with(value) || text.starts_with(bare);
   const auto place = has(name) && places_ ? places_->GetLocation(f, index)
                                           : google::protobuf::TextFormat::ParseLocation{};
   const bool placed = place.line >= 0;
   problems_->add(placed ? place.line + 1 : line_, placed ? place.column + 1 : column_,
-                 name + ": " + text, warning);
+                 name + ": " + (said ? "" : value + " ") + text, warning);
 }
 
 void Section::complain_of_section(const std::string& text) const {

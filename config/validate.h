@@ -25,7 +25,7 @@ class Section {
   /// Returns the nested message, or its default when the file does not contain it.
   Section nested(const std::string& field, int index = -1) const;
   /// Adds an error at the place of the field, or of this section when the file does not contain the
-  /// field.
+  /// field. `text` follows the value of the field in the message, as in "port: 0 is below 1".
   void complain(const std::string& field, const std::string& text, int index = -1) const;
   /// Adds a warning at the same place; the configuration stays usable.
   void warn(const std::string& field, const std::string& text, int index = -1) const;
@@ -33,6 +33,8 @@ class Section {
   void complain_of_section(const std::string& text) const;
 
  private:
+  /// Returns a value as the file states it; empty for a section and for a field that is not there.
+  std::string value_text(const std::string& name, int index) const;
   void note(const std::string& field, const std::string& text, int index, bool warning) const;
   const google::protobuf::FieldDescriptor* field(const std::string& name) const;
 

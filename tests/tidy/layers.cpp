@@ -164,7 +164,7 @@ const std::vector<Layer> kLayers = {
      {"base", "dts", "cas", "sap", "node", "sis core", "modem/api", "modem/audio", "modem/ptt",
       "modem/worker", "modem/remote", "runtime settings", "control settings", "control", "p_mul",
       "ip client core", "gateway core", "gateway settings"},
-     {"protobuf", "files", "stdio", "system"}},
+     {"protobuf", "openssl", "files", "stdio", "system"}},
 
     {"tests", "tests/.*", {"*", "tests"}, {"*"}},
 };

@@ -78,15 +78,16 @@ routes { prefix: "10.5.0.0/16" station: "1.2.3.5" }
 icmp_from: "fd00::1"
 )");
   EXPECT_FALSE(loaded.value);
-  EXPECT_EQ(all_lines(loaded.problems),
-            "f:1:13: addresses: must be the address of one host, such as 10.1.0.1/24\n"
-            "f:1:38: name: is no name of an interface\n"
-            "f:2:10: prefix: has bits set after its prefix of 16\n"
-            "f:2:10: prefix: 10.2.0.1/16: has bits behind its prefix\n"
-            "f:3:1: routes: needs either station or group\n"
-            "f:4:10: prefix: 10.4.0.0/16: a group carries multicast and broadcast addresses only\n"
-            "f:6:10: prefix: is given twice\n"
-            "f:7:1: icmp_from: must be an IPv4 address\n");
+  EXPECT_EQ(
+      all_lines(loaded.problems),
+      "f:1:13: addresses: \"224.0.0.1/4\" must be the address of one host, such as 10.1.0.1/24\n"
+      "f:1:38: name: \"a/b\" is no name of an interface; it has 1 to 15 letters and digits\n"
+      "f:2:10: prefix: \"10.2.0.1/16\" has bits set after its prefix of 16\n"
+      "f:2:10: prefix: 10.2.0.1/16: has bits behind its prefix\n"
+      "f:3:1: routes: needs either station or group\n"
+      "f:4:10: prefix: 10.4.0.0/16: a group carries multicast and broadcast addresses only\n"
+      "f:6:10: prefix: \"10.5.0.0/16\" is given twice; each needs its own\n"
+      "f:7:1: icmp_from: \"fd00::1\" must be an IPv4 address\n");
 }
 
 }  // namespace

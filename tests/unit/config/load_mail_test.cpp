@@ -30,10 +30,11 @@ mail_server { tls { ca_file: "b" server_name: "mx" required: true } }
   EXPECT_EQ(loaded.value->mail_server.tls->server_name, "mx");
   EXPECT_TRUE(loaded.value->mail_server.tls->required);
   const auto unchecked = parse_mail("f", kMail + "mail_server { tls { server_name: \"mx\" } }");
-  EXPECT_EQ(all_lines(unchecked.problems), "f:1:62: server_name: is checked only with ca_file\n");
+  EXPECT_EQ(all_lines(unchecked.problems),
+            "f:1:62: server_name: \"mx\" is checked only with ca_file; give it, too\n");
   const auto bypassed = parse_mail(
       "f", kMail + "smtp { tls { certificate_file: \"c\" key_file: \"k\" ca_file: \"a\" } }");
-  EXPECT_EQ(all_lines(bypassed.problems), "f:1:91: ca_file: needs `required`\n");
+  EXPECT_EQ(all_lines(bypassed.problems), "f:1:91: ca_file: \"a\" needs required: true\n");
 }
 
 TEST(ConfigLoad, a_spool_is_copied_where_it_is_configured) {
@@ -140,20 +141,20 @@ TEST(ConfigLoad, parameters_of_p_mul_that_do_not_fit_each_other_are_refused) {
     return all_lines(parse_mail("f", kMail + "\n" + text).problems);
   };
   EXPECT_EQ(problems("rounds { pdu_octets_max: 2043 }"),
-            "f:2:10: pdu_octets_max: must be at most 2042 without `udp`\n");
+            "f:2:10: pdu_octets_max: 2043 must be at most 2042 without `udp`\n");
   EXPECT_EQ(problems("rounds { parity_ahead_percent: 1 }"),
-            "f:2:10: parity_ahead_percent: needs `coded`\n");
+            "f:2:10: parity_ahead_percent: 1 needs coded: true\n");
   EXPECT_EQ(problems("rounds { pdu_octets_max: 512 } receiving { missing_list_max: 243 }"), "");
   EXPECT_EQ(problems("rounds { pdu_octets_max: 512 } receiving { missing_list_max: 244 }"),
-            "f:2:44: missing_list_max: an acknowledgement with that many numbers is larger than "
-            "pdu_octets_max\n");
+            "f:2:44: missing_list_max: 244 makes an acknowledgement larger than "
+            "pdu_octets_max; lower it\n");
   EXPECT_EQ(problems("smtp { message_octets_max: 16777216 } rounds { pdu_octets_max: 512 }"), "");
   EXPECT_EQ(problems("smtp { message_octets_max: 16777217 }"),
             "f:2:8: message_octets_max: 16777217 is above its limit 16777216\n");
   EXPECT_EQ(problems("udp { } nonarq_repeats: 1"),
-            "f:2:9: nonarq_repeats: has no effect with `udp`; remove it\n");
+            "f:2:9: nonarq_repeats: 1 has no effect with `udp`; remove it\n");
   EXPECT_EQ(problems("groups { name: \"g\" address: \"16.1.1.1\" rate_bps: 1200 }"),
-            "f:2:40: rate_bps: needs `udp`\n");
+            "f:2:40: rate_bps: 1200 needs `udp`\n");
 }
 
 // PM-107
@@ -188,7 +189,7 @@ data_port: 3 ack_port: 4 general_group: "239.2.2.2" })")
   EXPECT_EQ(other.ack_port, 4);
   EXPECT_EQ(other.general_group, 0xEF020202u);
   EXPECT_EQ(all_lines(parse_mail("f", kMail + "\nudp { ack_port: 2753 }").problems),
-            "f:2:7: ack_port: is used twice; each use needs a port of its own\n");
+            "f:2:7: ack_port: 2753 is used twice; each use needs a port of its own\n");
 }
 
 // PM-133
@@ -263,19 +264,24 @@ TEST(ConfigLoad, what_a_mail_gateway_could_not_work_with_is_refused) {
   EXPECT_EQ(problems("sis { port: 5066 } udp { }"),
             "f:2:1: sis: has no effect with `udp`, which replaces it; remove one of them\n");
   EXPECT_EQ(problems("hostname: \"gate way.example\""),
-            "f:2:1: hostname: is not a host name; use letters, digits, '-' and '.'\n");
+            "f:2:1: hostname: \"gate way.example\" is not a host name; use letters, digits, '-' "
+            "and '.'\n");
   EXPECT_EQ(problems("hostname: \"gateway.example\""), "");
   EXPECT_EQ(problems("operator_mailbox: \"op at ship\""),
-            "f:2:1: operator_mailbox: is no address\n");
+            "f:2:1: operator_mailbox: \"op at ship\" is no address; write it like name@domain\n");
   EXPECT_EQ(problems("operator_mailbox: \"op@ship.example\""), "");
   EXPECT_EQ(problems("smtp { port: 25 }"),
-            "f:1:1: port: is the port where `smtp` of this gateway listens\n");
-  EXPECT_EQ(problems("smtp { address: \"0.0.0.0\" allow: \"10.0.0.0/8\" }\n"
-                     "mail_server { port: 2525 }"),
-            "f:3:15: port: is the port where `smtp` of this gateway listens\n");
+            "f:1:1: port: is the port where `smtp` of this gateway listens; give that of the mail "
+            "server\n");
+  EXPECT_EQ(
+      problems("smtp { address: \"0.0.0.0\" allow: \"10.0.0.0/8\" }\n"
+               "mail_server { port: 2525 }"),
+      "f:3:15: port: 2525 is the port where `smtp` of this gateway listens; give that of the mail "
+      "server\n");
   EXPECT_EQ(problems("mail_server { address: \"10.0.0.1\" port: 2525 }"), "");
-  EXPECT_EQ(problems("smtp { precedence { from: \"a@\" mt_priority_max: 9 } }"),
-            "f:2:21: from: is not an address pattern\n");
+  EXPECT_EQ(
+      problems("smtp { precedence { from: \"a@\" mt_priority_max: 9 } }"),
+      "f:2:21: from: \"a@\" is not an address pattern; write it like name@domain or domain\n");
   EXPECT_EQ(problems("smtp { precedence { mt_priority_max: 10 } }"),
             "f:2:21: mt_priority_max: 10 is above its limit 9\n");
   EXPECT_EQ(problems("smtp { priority_fields { name: \"Importance\" mt_priority: -10 } }"),

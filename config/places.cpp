@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/places.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <pwd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+
+#include "config/tls_files.h"
+
+namespace s5066::config {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string user_name(uid_t user) {
+  const passwd* const entry = ::getpwuid(user);
+  return entry != nullptr ? entry->pw_name : "user " + std::to_string(user);
+}
+
+std::string reason(int code) {
+  return std::generic_category().message(code);
+}
+
+std::string quoted(const std::string& path) {
+  return "\"" + path + "\"";
+}
+
+/// Returns the same text for two paths of one place, also when nothing is there yet.
+std::string canonical(const std::string& path) {
+  std::error_code failure;
+  const fs::path found = fs::weakly_canonical(fs::absolute(path, failure), failure);
+  std::string text = failure ? path : found.lexically_normal().string();
+  while (text.size() > 1 && text.back() == '/') text.pop_back();
+  return text;
+}
+
+/// True for a folder that systemd makes when a unit of ours starts, see config/systemd.
+bool is_made_by_unit(const std::string& folder) {
+  constexpr std::array<std::string_view, 2> kRoots = {"/run/s5066", "/var/lib/s5066"};
+  const std::string path = canonical(folder);
+  return std::any_of(kRoots.begin(), kRoots.end(), [&path](std::string_view root) {
+    return path == root || path.starts_with(std::string(root) + "/");
+  });
+}
+
+std::string folder_of(const std::string& path) {
+  const std::string folder = fs::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+/// A descriptor that closes itself.
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return number_; }
+
+ private:
+  int number_;
+};
+
+/// Binds to the address for a moment; returns 0 or the errno.
+int try_port(const std::string& address, std::uint16_t port) {
+  sockaddr_storage storage{};
+  socklen_t size = 0;
+  auto* const four = reinterpret_cast<sockaddr_in*>(&storage);
+  auto* const six = reinterpret_cast<sockaddr_in6*>(&storage);
+  if (::inet_pton(AF_INET, address.c_str(), &four->sin_addr) == 1) {
+    four->sin_family = AF_INET;
+    four->sin_port = htons(port);
+    size = sizeof *four;
+  } else if (::inet_pton(AF_INET6, address.c_str(), &six->sin6_addr) == 1) {
+    six->sin6_family = AF_INET6;
+    six->sin6_port = htons(port);
+    size = sizeof *six;
+  } else {
+    return 0;  // the schema's rules have complained
+  }
+  const Descriptor probe(::socket(storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (probe.get() < 0) return errno;
+  const int on = 1;
+  ::setsockopt(probe.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  return ::bind(probe.get(), reinterpret_cast<const sockaddr*>(&storage), size) == 0 ? 0 : errno;
+}
+
+/// True if a program listens on the socket.
+bool is_served(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) return false;
+  std::memcpy(address.sun_path, path.data(), path.size());
+  const Descriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (probe.get() < 0) return false;
+  return ::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ||
+         errno == EAGAIN;
+}
+
+}  // namespace
+
+void Places::complain(const Section& section, const std::string& field, const std::string& text,
+                      bool warning) const {
+  if (warning) return section.warn(field, text);
+  section.complain(field, text);
+}
+
+bool Places::claim(const Section& section, const std::string& field, const std::string& path,
+                   const std::string& cure, bool other) {
+  const std::string place = canonical(path);
+  for (const Claim& earlier : claims_) {
+    if (earlier.path != place || (earlier.other && other)) continue;
+    complain(section, field, quoted(path) + " is also `" + earlier.field + "`; " + cure);
+    return false;
+  }
+  claims_.push_back({place, field, other});
+  return true;
+}
+
+// `whose` is empty when the field is the folder itself.
+bool Places::usable_folder(const Section& section, const std::string& field,
+                           const std::string& folder, const std::string& whose) const {
+  const std::string named =
+      whose.empty() ? quoted(folder) : quoted(whose) + ": the folder " + quoted(folder);
+  const std::string user = user_name(::geteuid());
+  struct stat status {};
+  if (::stat(folder.c_str(), &status) != 0) {
+    const int code = errno;
+    if (code == ENOENT && scope_ == Scope::before_start && is_made_by_unit(folder)) {
+      complain(section, field, named + " does not exist yet; the systemd unit makes it", true);
+    } else if (code == ENOENT) {
+      complain(section, field, named + " does not exist; make it: mkdir -p " + folder);
+    } else {
+      complain(section, field,
+               named + " cannot be reached by " + user + " (" + reason(code) +
+                   "); give this user access to all folders above it");
+    }
+    return false;
+  }
+  if (!S_ISDIR(status.st_mode)) {
+    complain(section, field, named + " is not a folder; name one");
+    return false;
+  }
+  if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) == 0) return true;
+  if (errno == EROFS) {
+    complain(section, field,
+             named +
+                 " is on a file system that is read-only for this program; for a unit of "
+                 "systemd add ReadWritePaths=" +
+                 folder + " with `systemctl edit`");
+  } else {
+    complain(section, field,
+             named + " belongs to " + user_name(status.st_uid) + " and cannot be written by " +
+                 user + "; run this as " + user_name(status.st_uid) + ", or: chown " + user + " " +
+                 folder);
+  }
+  return false;
+}
+
+void Places::folder(const Section& section, const std::string& field, const std::string& path) {
+  if (path.empty()) return;
+  if (!claim(section, field, path, "give each a folder of its own")) return;
+  usable_folder(section, field, path, "");
+}
+
+void Places::own_socket(const Section& section, const std::string& field, const std::string& path) {
+  if (path.empty()) return;
+  if (!claim(section, field, path, "give each socket a path of its own")) return;
+  if (!usable_folder(section, field, folder_of(path), path)) return;
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0) return;
+  if (!S_ISSOCK(status.st_mode)) {
+    complain(section, field,
+             quoted(path) + " is there and is not a socket; remove it or name another path");
+  } else if (scope_ == Scope::before_start && is_served(path)) {
+    complain(section, field,
+             quoted(path) + " is in use; that is right only while this service itself runs", true);
+  }
+}
+
+void Places::other_socket(const Section& section, const std::string& field,
+                          const std::string& path) {
+  if (path.empty()) return;
+  if (!claim(section, field, path, "name the socket of the other program", true)) return;
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0 && !S_ISSOCK(status.st_mode)) {
+    complain(section, field, quoted(path) + " is not a socket; name that of the other program");
+  }
+}
+
+void Places::new_file(const Section& section, const std::string& field, const std::string& path) {
+  if (path.empty() || !usable_folder(section, field, folder_of(path), path)) return;
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return;
+  if (S_ISDIR(status.st_mode)) {
+    complain(section, field, quoted(path) + " is a folder; name a file in it");
+  } else if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) {
+    complain(section, field,
+             quoted(path) + " cannot be written by " + user_name(::geteuid()) + " (" +
+                 reason(errno) + "); remove it or name another path");
+  }
+}
+
+void Places::device(const Section& section, const std::string& field, const std::string& path) {
+  if (path.empty()) return;
+  if (::faccessat(AT_FDCWD, path.c_str(), R_OK | W_OK, AT_EACCESS) == 0) return;
+  const int code = errno;
+  complain(
+      section, field,
+      quoted(path) + (code == ENOENT ? std::string(" is not there now; is it plugged in?")
+                                     : " cannot be opened by " + user_name(::geteuid()) + " (" +
+                                           reason(code) + "); add this user to the device's group"),
+      true);
+}
+
+void Places::tls(const Section& section, const Tls& files) {
+  for (const TlsFinding& found :
+       check_tls_files(files.certificate_file, files.key_file, files.authority_file)) {
+    complain(section, found.field, found.text, found.warning);
+  }
+}
+
+void Places::port(const Section& section, const std::string& address_field,
+                  const std::string& address, std::uint16_t port) {
+  const int code = try_port(address, port);
+  const std::string name = std::to_string(port) + " on " + address;
+  // An address may come up later, and another program may end: the service says so and is started
+  // again.
+  if (code == EACCES) {
+    complain(section, "port",
+             name + " is not allowed to " + user_name(::geteuid()) + "; take a port from 1024 on");
+  } else if (code == EADDRNOTAVAIL && scope_ == Scope::before_start) {
+    complain(section, address_field,
+             address +
+                 " is not an address of this machine; `ip address` "
+                 "lists them");
+  } else if (code == EADDRINUSE && scope_ == Scope::before_start) {
+    complain(section, "port",
+             name + " is in use; that is right only while this service itself runs", true);
+  }
+}
+
+}  // namespace s5066::config
