@@ -8,8 +8,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
+
+#include "gateways/common/migrations.h"
 
 namespace s5066::gateways {
 namespace {
@@ -71,6 +75,23 @@ Result<void> check_may_make_spool(const std::string& directory) {
   return Error{ErrorCode::refused, "there is no spool in " + directory +
                                        " yet: start the service first, or do this as " +
                                        user_name(status.st_uid)};
+}
+
+// SQLite keeps user_version in octets 60 to 63 of the file. A service may have the spool open, so
+// nothing but the file is read.
+Result<void> check_spool_version(const std::string& directory) {
+  constexpr off_t kVersionAt = 60;
+  const std::string path = directory + "/spool.db";
+  const posix::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::array<std::uint8_t, 4> octets{};
+  if (!file || ::pread(file.get(), octets.data(), octets.size(), kVersionAt) != 4) return {};
+  const std::uint32_t version = std::uint32_t{octets[0]} << 24 | std::uint32_t{octets[1]} << 16 |
+                                std::uint32_t{octets[2]} << 8 | octets[3];
+  const auto newest = static_cast<std::uint32_t>(migrations().back().number);
+  if (version <= newest) return {};
+  return Error{ErrorCode::unsupported, "spool " + path + " has form " + std::to_string(version) +
+                                           " of a newer program, and this one knows forms up to " +
+                                           std::to_string(newest) + ": install that program again"};
 }
 
 }  // namespace s5066::gateways

@@ -26,4 +26,8 @@ Result<void> act_as_spool_owner(const std::string& directory);
 /// what he would make the service could not write.
 Result<void> check_may_make_spool(const std::string& directory);
 
+/// Fails with unsupported when a newer program has changed the form of the spool. A spool that is
+/// not there is good.
+Result<void> check_spool_version(const std::string& directory);
+
 }  // namespace s5066::gateways

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gateways/common/sqlite_store_db.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <utility>
 
 #include "gateways/common/migrations.h"
 #include "s5066d/base/assert.h"
+#include "s5066d/posix/fd.h"
 
 namespace s5066::gateways {
 namespace {
@@ -137,7 +141,31 @@ Bytes Statement::blob(int column) const {
   return data == nullptr ? Bytes{} : Bytes(data, data + bytes);
 }
 
+namespace {
+
+/// Makes sure that only the owner can read the database. SQLite gives its other files the mode of
+/// this one. A descriptor is opened only for a file that is not there, because closing one would
+/// free the locks that this process has on the file.
+void close_to_others(const std::string& path) {
+  constexpr mode_t kOwnerOnly = S_IRUSR | S_IWUSR;
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0) {
+    const bool open_to_others = (status.st_mode & (S_IRWXG | S_IRWXO)) != 0;
+    // Another user's file is left to its owner.
+    if (S_ISREG(status.st_mode) && open_to_others) {
+      for (const char* suffix : {"", "-wal", "-shm"}) {
+        static_cast<void>(::chmod((path + suffix).c_str(), kOwnerOnly));
+      }
+    }
+    return;
+  }
+  const posix::Fd made(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kOwnerOnly));
+}
+
+}  // namespace
+
 Result<Database> Database::open(const Options& options) {
+  close_to_others(options.path);
   sqlite3* handle = nullptr;
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_EXRESCODE;
   const int result = sqlite3_open_v2(options.path.c_str(), &handle, flags, options.vfs);

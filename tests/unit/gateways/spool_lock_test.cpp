@@ -6,7 +6,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "gateways/common/migrations.h"
 #include "gateways/common/sqlite_store.h"
+#include "gateways/common/sqlite_store_db.h"
 #include "tests/unit/gateways/temporary_folder.h"
 
 namespace s5066::gateways {
@@ -43,6 +45,46 @@ TEST(SpoolLock, refuses_a_second_process_until_the_first_lets_go) {
     EXPECT_EQ(lock_spool(spool, "gateway").error().code, ErrorCode::already_exists);
   }
   EXPECT_EQ(heard_by_another_process(spool), "it is ours");
+}
+
+mode_t mode_of(const std::string& path) {
+  struct stat status {};
+  EXPECT_EQ(::stat(path.c_str(), &status), 0) << path;
+  return status.st_mode & 07777;
+}
+
+TEST(SpoolLock, only_the_owner_can_read_a_spool_whoever_made_it) {
+  test::TemporaryFolder folder;
+  const std::string path = folder.make("spool") + "/spool.db";
+  const mode_t before = ::umask(0);
+  const auto made = SqliteStore::open({.path = path});
+  ::umask(before);
+  ASSERT_TRUE(made.ok());
+  for (const char* suffix : {"", "-wal", "-shm"}) EXPECT_EQ(mode_of(path + suffix), 0600u);
+  ASSERT_EQ(::chmod(path.c_str(), 0644), 0);  // as earlier programs made it
+  ASSERT_TRUE(SqliteStore::open({.path = path}).ok());
+  EXPECT_EQ(mode_of(path), 0600u);
+}
+
+TEST(SpoolLock, a_spool_of_a_newer_program_is_refused_without_opening_it) {
+  test::TemporaryFolder folder;
+  const std::string spool = folder.make("spool");
+  EXPECT_TRUE(check_spool_version(spool).ok()) << "there is none yet";
+  { ASSERT_TRUE(SqliteStore::open({.path = spool + "/spool.db"}).ok()); }
+  EXPECT_TRUE(check_spool_version(spool).ok());
+  const auto newest = static_cast<int>(migrations().size());
+  {
+    auto db = Database::open({.path = spool + "/spool.db"});
+    ASSERT_TRUE(db.ok());
+    const std::string set = "PRAGMA user_version = " + std::to_string(newest + 1);
+    ASSERT_TRUE(db->execute(set.c_str()).ok());
+  }
+  const auto checked = check_spool_version(spool);
+  ASSERT_FALSE(checked.ok());
+  EXPECT_EQ(checked.error().code, ErrorCode::unsupported);
+  EXPECT_NE(checked.error().detail.find("has form " + std::to_string(newest + 1)),
+            std::string::npos)
+      << checked.error().detail;
 }
 
 TEST(SpoolLock, goes_with_a_process_that_dies) {
