@@ -118,8 +118,8 @@ std::optional<std::string> read_file(const std::string& path, Problems& problems
   return text;
 }
 
-Loaded<NodeSetup> parse_node(const std::string& file, const std::string& text, Scope scope,
-                             const AddressBook& book) {
+Loaded<NodeSetup> parse_node(const std::string& file, const std::string& text,
+                             const AddressBook& book, Scope scope) {
   return load_text<proto::Node, NodeSetup>(file, text, scope, given(book));
 }
 
@@ -128,7 +128,7 @@ Loaded<NodeSetup> load_node(const std::string& path, Scope scope) {
 }
 
 Loaded<file_relay::RelayConfig> parse_relay(const std::string& file, const std::string& text,
-                                            Scope scope, const AddressBook& book) {
+                                            const AddressBook& book, Scope scope) {
   return load_text<proto::Relay, file_relay::RelayConfig>(file, text, scope, given(book));
 }
 
@@ -136,8 +136,8 @@ Loaded<file_relay::RelayConfig> load_relay(const std::string& path, Scope scope)
   return load_file<proto::Relay, file_relay::RelayConfig>(path, scope);
 }
 
-Loaded<acp142::MailConfig> parse_mail(const std::string& file, const std::string& text, Scope scope,
-                                      const AddressBook& book) {
+Loaded<acp142::MailConfig> parse_mail(const std::string& file, const std::string& text,
+                                      const AddressBook& book, Scope scope) {
   return load_text<proto::MailGateway, acp142::MailConfig>(file, text, scope, given(book));
 }
 
@@ -145,8 +145,8 @@ Loaded<acp142::MailConfig> load_mail(const std::string& path, Scope scope) {
   return load_file<proto::MailGateway, acp142::MailConfig>(path, scope);
 }
 
-Loaded<ip_client::IpConfig> parse_ip(const std::string& file, const std::string& text, Scope scope,
-                                     const AddressBook& book) {
+Loaded<ip_client::IpConfig> parse_ip(const std::string& file, const std::string& text,
+                                     const AddressBook& book, Scope scope) {
   return load_text<proto::IpClient, ip_client::IpConfig>(file, text, scope, given(book));
 }
 

@@ -32,13 +32,13 @@ Loaded<ip_client::IpConfig> load_ip(const std::string& path, Scope scope = Scope
 /// These functions take the text itself; `file` is the name that problems give. They do not read
 /// the address book, so it is an argument.
 Loaded<NodeSetup> parse_node(const std::string& file, const std::string& text,
-                             Scope scope = Scope::text, const AddressBook& book = {});
+                             const AddressBook& book = {}, Scope scope = Scope::text);
 Loaded<file_relay::RelayConfig> parse_relay(const std::string& file, const std::string& text,
-                                            Scope scope = Scope::text,
-                                            const AddressBook& book = {});
+                                            const AddressBook& book = {},
+                                            Scope scope = Scope::text);
 Loaded<acp142::MailConfig> parse_mail(const std::string& file, const std::string& text,
-                                      Scope scope = Scope::text, const AddressBook& book = {});
+                                      const AddressBook& book = {}, Scope scope = Scope::text);
 Loaded<ip_client::IpConfig> parse_ip(const std::string& file, const std::string& text,
-                                     Scope scope = Scope::text, const AddressBook& book = {});
+                                     const AddressBook& book = {}, Scope scope = Scope::text);
 
 }  // namespace s5066::config

@@ -13,11 +13,14 @@
 #include "config/load.h"
 #include "config/node_setup.h"
 #include "modem/audio/portaudio_device.h"
+#include "s5066d/base/nearest.h"
 #include "s5066d/base/version.h"
 #include "s5066d/control/ask.h"
+#include "s5066d/control/station_files.h"
 #include "s5066d/control/verbs.h"
 #include "s5066d/posix/log_writer.h"
 #include "s5066d/posix/main_tail.h"
+#include "s5066d/posix/unknown_option.h"
 #include "s5066d/runtime/daemon.h"
 
 namespace {
@@ -28,23 +31,24 @@ using namespace s5066;
 options::options_description known_options() {
   options::options_description known("s5066d, a STANAG 5066 subnet server");
   auto add = known.add_options();
-  add("config", options::value<std::string>()->value_name("FILE"),
-      "run the server with this configuration (see config/examples)");
-  add("check-config", "check the configuration, list all problems and exit");
+  add("config", options::value<std::string>()->value_name("FILE"), control::kConfigurationHelp);
+  add("check-config", "the same as `s5066d check`");
   add("capture", options::value<std::string>()->value_name("FILE.pcap"),
       "write all D_PDUs sent and received to a file for tshark; at most 4 files of 64 MiB");
   add("seed", options::value<std::uint64_t>()->value_name("N"),
       "seed of the random back-off, to repeat a run in lockstep");
   add("control", options::value<std::string>()->value_name("SOCKET"),
-      "send a request to the daemon that has this control socket");
-  add("status", "with --control: print the status");
-  add("counters", "with --control: print the counters");
-  add("json", "with --control: print the answer as JSON");
+      "send the request to the daemon that has this control socket");
+  add("status", "the same as the request `status`");
+  add("counters", "the same as the request `counters`");
+  add("json", "print the answer to a request as JSON");
+  add("quiet,q", "print and log errors only");
+  add("verbose,v", "log everything; `check` also names the file that is good");
   add("version", "print the version");
   add("ask-mode",
       options::value<std::vector<std::string>>()->multitoken()->value_name("STATION MODE"),
-      "with --control: ask a linked station to accept this mode for our transmissions to it");
-  add("help", "print this help");
+      "the same as the request `mode`");
+  add("help,h", "print this help");
   return known;
 }
 
@@ -64,6 +68,18 @@ int ask(const std::string& socket_path, const std::string& request, control::For
   }
   const auto& type = config::control_verb_of(request).answer();
   return control::ask_and_print("s5066d", socket_path, request, type, form);
+}
+
+/// Returns an error if the first word is no request.
+std::optional<Error> unknown_request(const std::string& request) {
+  const std::string word = request.substr(0, request.find(' '));
+  std::vector<std::string> names = {"run", "check"};
+  for (const control::VerbInfo& verb : config::control_verbs()) {
+    if (verb.name == word) return std::nullopt;
+    names.emplace_back(verb.name);
+  }
+  return Error{ErrorCode::bad_field,
+               "no such request: " + word + "; --help lists them" + did_you_mean(word, names)};
 }
 
 /// Returns the one request line for a running daemon; nothing if none or more than one is given.
@@ -101,43 +117,101 @@ void warn_of_missing_card(const config::NodeSetup& setup) {
   if (!found) std::cerr << "s5066d: warning: sound_card: " << found.error().detail << "\n";
 }
 
-int serve(const options::variables_map& given) {
-  auto loaded = config::load_node(given["config"].as<std::string>());
+/// Loads the configuration and prints its problems and, unless it is to be quiet, its warnings.
+std::optional<config::NodeSetup> load(const options::variables_map& given, const std::string& file,
+                                      config::Scope scope) {
+  auto loaded = config::load_node(file, scope);
   for (const auto& problem : loaded.problems) std::cerr << to_string(problem) << "\n";
-  if (!loaded.value) return posix::kExitUsage;
-  if (given.count("check-config")) {
-    warn_of_missing_card(*loaded.value);
-    return posix::kExitOk;
+  if (loaded.value && !given.count("quiet")) {
+    for (const auto& warning : loaded.warnings) std::cerr << to_string(warning) << "\n";
   }
+  return std::move(loaded.value);
+}
+
+int check(const options::variables_map& given, const std::string& file) {
+  const auto setup = load(given, file, config::Scope::before_start);
+  if (!setup) return posix::kExitUsage;
+  if (!given.count("quiet")) warn_of_missing_card(*setup);
+  if (given.count("verbose")) std::cout << file << ": good\n";
+  return posix::kExitOk;
+}
+
+int serve(const options::variables_map& given, const std::string& file) {
+  auto setup = load(given, file, config::Scope::start);
+  if (!setup) return posix::kExitUsage;
   if (given.count("capture")) {
-    auto& capture = loaded.value->capture;  // with the limits of the configuration, if it has any
+    auto& capture = setup->capture;  // with the limits of the configuration, if it has any
     if (!capture) capture.emplace();
     capture->path = given["capture"].as<std::string>();
   }
+  if (given.count("quiet")) setup->log_level = LogLevel::error;
+  if (given.count("verbose")) setup->log_level = LogLevel::debug;
 
-  posix::LogWriter log(loaded.value->log_level);
-  runtime::Daemon daemon(
-      *loaded.value, seed_of(given), log,
-      {.load = [path = given["config"].as<std::string>()] { return config::load_node(path); },
-       .set_log_level = [&log](LogLevel level) { log.set_least(level); }});
+  posix::LogWriter log(setup->log_level);
+  runtime::Daemon daemon(*setup, seed_of(given), log,
+                         {.load = [file] { return config::load_node(file); },
+                          .set_log_level = [&log](LogLevel level) { log.set_least(level); }});
   const auto outcome = daemon.run();
   if (outcome) return posix::kExitOk;
   std::cerr << "s5066d: " << outcome.error().detail << "\n";
-  return posix::kExitEnvironment;
+  // A restart does not cure what is wrong by itself or not offered.
+  const bool may_pass = outcome.error().code != ErrorCode::bad_field &&
+                        outcome.error().code != ErrorCode::unsupported;
+  return may_pass ? posix::kExitEnvironment : posix::kExitUsage;
 }
 
-int run(int argc, char** argv) {
-  const auto known = known_options();
+Result<std::string> configuration_of(const options::variables_map& given) {
+  if (given.count("config")) return given["config"].as<std::string>();
+  return control::default_configuration("");
+}
+
+/// Returns the control socket of the daemon that is asked.
+Result<std::string> control_socket_of(const options::variables_map& given) {
+  if (given.count("control")) return given["control"].as<std::string>();
+  const auto file = configuration_of(given);
+  if (!file) return file.error();
+  const auto loaded = config::load_node(*file);
+  if (!loaded.value) {
+    return Error{ErrorCode::bad_field,
+                 loaded.problems.empty() ? *file : to_string(loaded.problems.front())};
+  }
+  if (loaded.value->control) return loaded.value->control->path;
+  return Error{ErrorCode::not_found,
+               *file + " has no section `control` with a socket; add one, or give --control"};
+}
+
+int fail(const Error& error) {
+  std::cerr << "s5066d: " << escaped(error.detail) << "\n";
+  return posix::kExitUsage;
+}
+
+options::variables_map parse(const options::options_description& known, int argc, char** argv) {
   options::variables_map given;
   options::options_description all;
   all.add(known).add(hidden_options());
   options::positional_options_description words;
   words.add("request", -1);
-  options::store(options::command_line_parser(argc, argv).options(all).positional(words).run(),
-                 given);
+  try {
+    options::store(options::command_line_parser(argc, argv).options(all).positional(words).run(),
+                   given);
+  } catch (const options::unknown_option& problem) {
+    throw options::error(posix::unknown_option_text(problem, known));
+  }
+  return given;
+}
+
+void print_help(const options::options_description& known) {
+  std::cout << "s5066d run\n    serve\ns5066d check\n    only check the configuration\n"
+            << "s5066d REQUEST\n    ask or tell the daemon that runs\n\n"
+            << known << "\nRequests:\n"
+            << control::synopsis(config::control_verbs());
+}
+
+int run(int argc, char** argv) {
+  const auto known = known_options();
+  const options::variables_map given = parse(known, argc, argv);
   if (given.count("help")) {
-    std::cout << known << "\nRequests, with --control SOCKET REQUEST:\n"
-              << control::synopsis(config::control_verbs());
+    print_help(known);
     return posix::kExitOk;
   }
   if (given.count("version")) {
@@ -145,14 +219,22 @@ int run(int argc, char** argv) {
     return posix::kExitOk;
   }
   const auto request = control_request(given);
-  const auto form = given.count("json") ? control::Form::json : control::Form::text;
-  if (given.count("control") && request) {
-    return ask(given["control"].as<std::string>(), *request, form);
+  const bool checks = request == "check" || (!request && given.count("check-config"));
+  // A configuration without a command is served.
+  const bool runs = request == "run" || (!request && !checks && given.count("config"));
+  if ((checks || runs) && !given.count("control")) {
+    const auto file = configuration_of(given);
+    if (!file) return fail(file.error());
+    return checks ? check(given, *file) : serve(given, *file);
   }
-  if (given.count("config") && !given.count("control") && !request) return serve(given);
-  std::cerr << "s5066d: give --config FILE, or --control SOCKET and one request; --help lists "
-               "them\n";
-  return posix::kExitUsage;
+  if (!request || checks || runs) {
+    std::cerr << "s5066d: give one command: run, check or a request; --help lists them\n";
+    return posix::kExitUsage;
+  }
+  if (const auto unknown = unknown_request(*request)) return fail(*unknown);
+  const auto socket = control_socket_of(given);
+  if (!socket) return fail(socket.error());
+  return ask(*socket, *request, given.count("json") ? control::Form::json : control::Form::text);
 }
 
 }  // namespace

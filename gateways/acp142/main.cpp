@@ -69,8 +69,10 @@ Result<std::string> station_request(const Config& config, const ServiceArguments
 gateways::ServiceProgram program(Config& config) {
   gateways::ServiceProgram mail{
       .name = "s5066-acp142",
-      .load =
-          gateways::loader([](const std::string& file) { return config::load_mail(file); }, config),
+      .load = gateways::loader([](const std::string& file,
+                                  config::Scope scope) { return config::load_mail(file, scope); },
+                               config),
+      .suffix = "-mail",
       .log_level = [&config] { return config->log_level; },
       .spool_directory = [&config] { return config->spool_directory; },
       .control_socket = [&config] { return acp142::control_socket_path(*config); },

@@ -8,9 +8,12 @@
 
 #include "gateways/common/damage_note.h"
 #include "gateways/common/spool_lock.h"
+#include "s5066d/base/nearest.h"
 #include "s5066d/base/version.h"
+#include "s5066d/control/station_files.h"
 #include "s5066d/posix/log_writer.h"
 #include "s5066d/posix/main_tail.h"
+#include "s5066d/posix/unknown_option.h"
 
 namespace s5066::gateways {
 namespace {
@@ -29,11 +32,13 @@ std::vector<control::VerbInfo> requests_of(const ServiceProgram& program) {
 options::options_description known_options(const ServiceProgram& program) {
   options::options_description known("Options");
   auto add = known.add_options();
-  add("config", options::value<std::string>()->value_name("FILE"), "see config/examples");
+  add("config", options::value<std::string>()->value_name("FILE"), control::kConfigurationHelp);
   known.add(program.options);
   add("json", "print the answer as JSON");
+  add("quiet,q", "print and log errors only");
+  add("verbose,v", "log everything; `check` also names the file that is good");
   add("version", "print the version");
-  add("help", "print this help");
+  add("help,h", "print this help");
   return known;
 }
 
@@ -47,17 +52,65 @@ ServiceArguments parse(const options::options_description& known, int argc, char
   positions.add("command", 1).add("words", -1);
   ServiceArguments arguments;
   auto& given = arguments.given;
-  options::store(options::command_line_parser(argc, argv).options(all).positional(positions).run(),
-                 given);
+  try {
+    options::store(
+        options::command_line_parser(argc, argv).options(all).positional(positions).run(), given);
+  } catch (const options::unknown_option& problem) {
+    throw options::error(posix::unknown_option_text(problem, known));
+  }
   if (given.count("command")) arguments.command = given["command"].as<std::string>();
   if (given.count("words")) arguments.words = given["words"].as<std::vector<std::string>>();
   if (given.count("json")) arguments.form = control::Form::json;
+  if (given.count("quiet")) arguments.loudness = Loudness::quiet;
+  if (given.count("verbose")) arguments.loudness = Loudness::verbose;
   return arguments;
 }
 
-int usage(const ServiceProgram& program) {
-  std::cerr << service_synopsis(program);
+std::vector<std::string> command_names(const ServiceProgram& program) {
+  std::vector<std::string> names = {"run", "check"};
+  for (const ServiceCommand& command : program.commands) names.emplace_back(command.name);
+  for (const control::VerbInfo& verb : requests_of(program)) names.emplace_back(verb.name);
+  for (const auto& [alias, name] : program.aliases) names.push_back(alias);
+  return names;
+}
+
+int usage(const ServiceProgram& program, const std::string& command) {
+  const std::vector<std::string> names = command_names(program);
+  const bool known = std::find(names.begin(), names.end(), command) != names.end();
+  if (!command.empty() && !known) {
+    std::cerr << program.name << ": no such command: " << escaped(command) << "; --help lists them"
+              << did_you_mean(command, names) << "\n";
+  } else {
+    std::cerr << service_synopsis(program);
+  }
   return posix::kExitUsage;
+}
+
+/// Finds what prevents a start and no restart mends; `check` and `run` both call it.
+Result<void> find_obstacle(const ServiceProgram& program) {
+  if (program.check) {
+    if (auto checked = program.check(); !checked) return checked;
+  }
+  if (!program.spool_directory) return {};
+  const std::string spool = program.spool_directory();
+  if (auto may = check_spool_writable(spool); !may) return may;
+  return check_spool_version(spool);
+}
+
+/// True for an error that a restart may cure.
+bool may_pass(const Error& error) {
+  return error.code != ErrorCode::bad_field && error.code != ErrorCode::refused &&
+         error.code != ErrorCode::unsupported;
+}
+
+int check(const ServiceProgram& program, const ServiceArguments& arguments,
+          const std::string& file) {
+  if (const auto found = find_obstacle(program); !found) {
+    std::cerr << program.name << ": " << escaped(found.error().detail) << "\n";
+    return posix::kExitUsage;
+  }
+  if (arguments.loudness == Loudness::verbose) std::cout << file << ": good\n";
+  return posix::kExitOk;
 }
 
 int serve(const ServiceProgram& program, LogSink& log) {
@@ -66,19 +119,12 @@ int serve(const ServiceProgram& program, LogSink& log) {
     std::cerr << program.name << ": " << escaped(error.detail) << "\n";
     return status;
   };
-  // No restart mends the configuration, or the owner of a file.
-  if (program.check) {
-    if (auto checked = program.check(); !checked) return fail(checked.error(), posix::kExitUsage);
-  }
-  if (program.spool_directory) {
-    if (auto may = check_spool_writable(program.spool_directory()); !may) {
-      return fail(may.error(), posix::kExitUsage);
-    }
-  }
+  if (auto found = find_obstacle(program); !found) return fail(found.error(), posix::kExitUsage);
   const auto served = program.serve(log);
   if (served) return posix::kExitOk;
   if (served.error().code != ErrorCode::bad_checksum) {
-    return fail(served.error(), posix::kExitEnvironment);
+    return fail(served.error(),
+                may_pass(served.error()) ? posix::kExitEnvironment : posix::kExitUsage);
   }
   if (program.spool_directory) {
     note_damage(program.spool_directory() + "/spool.db", served.error().detail);
@@ -112,9 +158,11 @@ int ask(const ServiceProgram& program, const control::VerbInfo& verb,
 }
 
 std::optional<int> carry_out(const ServiceProgram& program, const ServiceArguments& arguments,
-                             LogSink& log) {
+                             const std::string& file, LogSink& log) {
   if (arguments.command == "run" && arguments.words.empty()) return serve(program, log);
-  if (arguments.command == "check" && arguments.words.empty()) return posix::kExitOk;
+  if (arguments.command == "check" && arguments.words.empty()) {
+    return check(program, arguments, file);
+  }
   for (const ServiceCommand& command : program.commands) {
     if (command.name == arguments.command) return command.run(arguments, log);
   }
@@ -122,6 +170,12 @@ std::optional<int> carry_out(const ServiceProgram& program, const ServiceArgumen
     if (verb.name == arguments.command) return ask(program, verb, arguments);
   }
   return std::nullopt;
+}
+
+Result<std::string> configuration_of(const ServiceProgram& program,
+                                     const ServiceArguments& arguments) {
+  if (arguments.given.count("config")) return arguments.given["config"].as<std::string>();
+  return control::default_configuration(std::string(program.suffix));
 }
 
 }  // namespace
@@ -135,7 +189,7 @@ std::string service_synopsis(const ServiceProgram& program) {
   std::string text;
   const auto add = [&](std::string_view name, std::string_view arguments,
                        std::string_view purpose) {
-    text.append(program.name).append(" ").append(name).append(" --config FILE");
+    text.append(program.name).append(" ").append(name);
     if (!arguments.empty()) text.append(" ").append(arguments);
     text.append("\n    ").append(purpose).append("\n");
   };
@@ -162,19 +216,34 @@ int service_main(const ServiceProgram& program, int argc, char** argv) {
     std::cout << version_line(program.name);
     return posix::kExitOk;
   }
-  if (arguments.command.empty() || !arguments.given.count("config")) return usage(program);
+  if (arguments.command.empty()) return usage(program, "");
   const auto alias = program.aliases.find(arguments.command);
   if (alias != program.aliases.end()) arguments.command = alias->second;
+  const std::vector<std::string> names = command_names(program);
+  if (std::find(names.begin(), names.end(), arguments.command) == names.end()) {
+    return usage(program, arguments.command);
+  }
+  const auto file = configuration_of(program, arguments);
+  if (!file) {
+    std::cerr << program.name << ": " << escaped(file.error().detail) << "\n";
+    return posix::kExitUsage;
+  }
 
-  const ServiceLoaded loaded = program.load(arguments.given["config"].as<std::string>());
+  const bool checks = arguments.command == "check";
+  const bool runs = arguments.command == "run";
+  const ServiceLoaded loaded = program.load(*file, runs     ? config::Scope::start
+                                                   : checks ? config::Scope::before_start
+                                                            : config::Scope::text);
   for (const std::string& problem : loaded.problems) std::cerr << problem << "\n";
   if (!loaded.problems.empty()) return posix::kExitUsage;
-  if (arguments.command == "run" || arguments.command == "check") {
+  if ((runs || checks) && arguments.loudness != Loudness::quiet) {
     for (const std::string& warning : loaded.warnings) std::cerr << warning << "\n";
   }
-  posix::LogWriter log(program.log_level());
-  if (const auto status = carry_out(program, arguments, log)) return *status;
-  return usage(program);
+  posix::LogWriter log(arguments.loudness == Loudness::quiet     ? LogLevel::error
+                       : arguments.loudness == Loudness::verbose ? LogLevel::debug
+                                                                 : program.log_level());
+  if (const auto status = carry_out(program, arguments, *file, log)) return *status;
+  return usage(program, arguments.command);
 }
 
 }  // namespace s5066::gateways

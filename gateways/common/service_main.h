@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "config/scope.h"
 #include "s5066d/base/log.h"
 #include "s5066d/base/result.h"
 #include "s5066d/control/ask.h"
@@ -19,12 +20,16 @@
 
 namespace s5066::gateways {
 
+/// How much the program says: errors only, what is usual, or everything.
+enum class Loudness { quiet, usual, verbose };
+
 /// The command line behind the name of the program.
 struct ServiceArguments {
   std::string command;
   std::vector<std::string> words;
   boost::program_options::variables_map given;
   control::Form form = control::Form::text;
+  Loudness loudness = Loudness::usual;
 };
 
 /// A command that the program carries out itself.
@@ -45,7 +50,8 @@ struct ServiceLoaded {
 struct ServiceProgram {
   const char* name;
   /// Reads the configuration that all functions below use.
-  std::function<ServiceLoaded(const std::string& file)> load;
+  std::function<ServiceLoaded(const std::string& file, config::Scope scope)> load;
+  std::string_view suffix = {};  // of its configuration: "-relay"
   std::function<LogLevel()> log_level;
   std::function<std::string()> spool_directory;  // empty: the program has no spool
   std::function<std::string()> control_socket;
@@ -66,9 +72,10 @@ struct ServiceProgram {
 
 /// Loads a configuration with one of the functions of config/load.h.
 template <typename Load, typename Config>
-std::function<ServiceLoaded(const std::string&)> loader(Load load, std::optional<Config>& to) {
-  return [load, &to](const std::string& file) {
-    auto loaded = load(file);
+std::function<ServiceLoaded(const std::string&, config::Scope)> loader(Load load,
+                                                                       std::optional<Config>& to) {
+  return [load, &to](const std::string& file, config::Scope scope) {
+    auto loaded = load(file, scope);
     ServiceLoaded result;
     for (const auto& problem : loaded.problems) result.problems.push_back(to_string(problem));
     for (const auto& warning : loaded.warnings) result.warnings.push_back(to_string(warning));

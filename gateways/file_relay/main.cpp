@@ -82,8 +82,10 @@ std::optional<int> about_file(const Config& config, const ServiceArguments& argu
 gateways::ServiceProgram program(Config& config) {
   gateways::ServiceProgram relay{
       .name = "s5066-relay",
-      .load = gateways::loader([](const std::string& file) { return config::load_relay(file); },
+      .load = gateways::loader([](const std::string& file,
+                                  config::Scope scope) { return config::load_relay(file, scope); },
                                config),
+      .suffix = "-relay",
       .log_level = [&config] { return config->log_level; },
       .spool_directory = [&config] { return config->spool_directory; },
       .control_socket = [&config] { return file_relay::control_socket_path(*config); },

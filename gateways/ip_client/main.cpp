@@ -27,15 +27,17 @@ ip_client::Reloaded reload(const std::string& file) {
 }
 
 gateways::ServiceProgram program(Settings& settings) {
-  const auto load = gateways::loader([](const std::string& file) { return config::load_ip(file); },
-                                     settings.config);
+  const auto load = gateways::loader(
+      [](const std::string& file, config::Scope scope) { return config::load_ip(file, scope); },
+      settings.config);
   gateways::ServiceProgram ip{
       .name = "s5066-ip",
       .load =
-          [&settings, load](const std::string& file) {
+          [&settings, load](const std::string& file, config::Scope scope) {
             settings.file = file;
-            return load(file);
+            return load(file, scope);
           },
+      .suffix = "-ip",
       .log_level = [&settings] { return settings.config->log_level; },
       .control_socket = [&settings] { return settings.config->control_socket; },
       .serve =

@@ -99,9 +99,9 @@ Result<void> NetLink::request(Bytes message, const std::string& what) {
   if (head->nlmsg_type != NLMSG_ERROR || result->error == 0) return {};
   errno = -result->error;
   if (errno == EPERM) {
-    return Error{ErrorCode::io, what +
-                                    ": needs CAP_NET_ADMIN, or an interface that an "
-                                    "administrator has configured"};
+    return Error{ErrorCode::refused, what +
+                                         ": needs CAP_NET_ADMIN, or an interface that an "
+                                         "administrator has configured"};
   }
   return posix::errno_error(what);
 }

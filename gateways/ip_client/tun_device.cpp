@@ -26,7 +26,7 @@ Result<TunDevice> TunDevice::open(const std::string& interface) {
   interface.copy(request.ifr_name, IFNAMSIZ - 1);
   if (::ioctl(fd.get(), TUNSETIFF, &request) != 0) {
     if (errno == EPERM) {
-      return Error{ErrorCode::io,
+      return Error{ErrorCode::refused,
                    "interface " + interface +
                        ": needs CAP_NET_ADMIN, or an interface made before by `ip tuntap add dev " +
                        interface + " mode tun user USER`"};

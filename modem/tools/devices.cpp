@@ -11,13 +11,46 @@
 
 namespace s5066::modem::tools {
 
+namespace {
+
+/// Returns a text that may stand in quotes in JSON.
+std::string json_text(const std::string& text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (static_cast<unsigned char>(c) < 0x20) continue;
+    if (c == '"' || c == '\\') escaped.push_back('\\');
+    escaped.push_back(c);
+  }
+  return escaped;
+}
+
+void print_json(const std::vector<PortAudioDevice::Listed>& devices) {
+  for (const auto& device : devices) {
+    std::printf(
+        "{\"name\":\"%s\",\"system\":\"%s\",\"usb_path\":\"%s\",\"inputs\":%u,\"outputs\":%u,"
+        "\"rate_hz\":%.0f,\"input_latency_s\":%.4f,\"output_latency_s\":%.4f}\n",
+        json_text(device.name).c_str(), json_text(device.api).c_str(),
+        json_text(device.usb_path).c_str(), device.inputs, device.outputs, device.rate_hz,
+        to_seconds(device.input_latency), to_seconds(device.output_latency));
+  }
+}
+
+}  // namespace
+
 int run_devices(const std::vector<std::string>& arguments) {
-  const ParsedOptions parsed = parse_options("devices", {}, arguments);
+  boost::program_options::options_description description;
+  description.add_options()("json", boost::program_options::bool_switch(),
+                            "print one JSON object per sound card");
+  const ParsedOptions parsed = parse_options("devices", description, arguments);
   if (parsed.exit_code) return *parsed.exit_code;
   const auto devices = PortAudioDevice::list();
   if (!devices) {
     std::cerr << "hfmodem devices: " << devices.error().detail << '\n';
     return kExitFailed;
+  }
+  if (parsed.values["json"].as<bool>()) {
+    print_json(*devices);
+    return kExitOk;
   }
   std::printf("%3s %3s %8s %8s %8s  %s\n", "in", "out", "rate", "in_ms", "out_ms",
               "name (system)  USB path");

@@ -4,8 +4,12 @@
 #include <cstdio>
 #include <exception>
 #include <iterator>
+#include <string>
+#include <vector>
 
 #include "modem/tools/subcommands.h"
+#include "s5066d/base/log.h"
+#include "s5066d/base/nearest.h"
 #include "s5066d/base/version.h"
 #include "s5066d/posix/standard_streams.h"
 
@@ -62,8 +66,11 @@ int run(int argc, char** argv) {
   for (const Row& row : kSubcommands) {
     if (name == row.name) return row.run(std::vector<std::string>(argv + 2, argv + argc));
   }
-  std::fprintf(stderr, "hfmodem: no subcommand '%s'\n\n", name.c_str());
-  print_usage(stderr);
+  std::vector<std::string> names;
+  for (const Row& row : kSubcommands) names.emplace_back(row.name);
+  std::fprintf(stderr, "hfmodem: no such %s: %s; --help lists them%s\n",
+               name.starts_with('-') ? "option" : "subcommand", s5066::escaped(name).c_str(),
+               s5066::did_you_mean(name, names).c_str());
   return s5066::modem::tools::kExitUsage;
 }
 

@@ -12,6 +12,7 @@
 
 #include "modem/api/receive_modes.h"
 #include "modem/tools/subcommands.h"
+#include "s5066d/posix/unknown_option.h"
 
 namespace s5066::modem::tools {
 
@@ -60,6 +61,10 @@ ParsedOptions parse_options(const std::string& subcommand, po::options_descripti
       return parsed;
     }
     po::notify(parsed.values);
+  } catch (const po::unknown_option& error) {
+    std::fprintf(stderr, "hfmodem %s: %s\n", subcommand.c_str(),
+                 posix::unknown_option_text(error, description).c_str());
+    parsed.exit_code = kExitUsage;
   } catch (const po::error& error) {
     std::fprintf(stderr, "hfmodem %s: %s\n", subcommand.c_str(), error.what());
     parsed.exit_code = kExitUsage;

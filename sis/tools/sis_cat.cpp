@@ -64,7 +64,12 @@ class Cat {
   }
   void operator()(const sis::event::BindRejected& e) { fail("bind rejected", to_string(e.reason)); }
   void operator()(const sis::event::Unbound& e) { fail("unbound", to_string(e.reason)); }
-  void operator()(const sis::event::Lost& e) { leave(kFailed, to_string(e.why)); }
+  void operator()(const sis::event::Lost& e) {
+    const auto& server = options_.client;
+    const bool local = server.host.find('/') != std::string::npos;
+    leave(kFailed,
+          server.host + (local ? "" : ":" + std::to_string(server.port)) + ": " + to_string(e.why));
+  }
   void operator()(const sis::event::Indication& e) { print(e.unidata); }
   void operator()(const sis::event::ExpeditedIndication& e) { print(e.unidata); }
 

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "s5066d/base/version.h"
+#include "s5066d/posix/unknown_option.h"
 #include "sis/text.h"
 #include "sis/tools/connection_options.h"
 
@@ -157,6 +158,8 @@ std::optional<Options> read_command_line(int argc, char** argv, Instead& instead
       return std::nullopt;
     }
     return read(given);
+  } catch (const po::unknown_option& error) {
+    instead.problem = posix::unknown_option_text(error, all);
   } catch (const po::error& error) {
     instead.problem = error.what();
   } catch (const Wrong& wrong) {

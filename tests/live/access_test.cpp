@@ -50,7 +50,7 @@ TEST(LiveAccess, beyond_loopback_it_does_not_start_without_a_list_of_addresses_a
   };
   const Outcome for_all = start("");
   EXPECT_EQ(for_all.status, 2);
-  EXPECT_NE(for_all.output.find("listen: an address other than loopback needs `allow`"),
+  EXPECT_NE(for_all.output.find("listen: \"0.0.0.0\" is not loopback and needs `allow`"),
             std::string::npos)
       << for_all.output;
   const Outcome all_saps = start("allow { address: \"192.0.2.7\" }");

@@ -75,13 +75,13 @@ class ConfigMistakes : public testing::Test {
   std::string problems(Program program, const std::string& text, Scope scope) const {
     switch (program) {
       case Program::node:
-        return all_lines(parse_node("f", text, scope).problems);
+        return all_lines(parse_node("f", text, {}, scope).problems);
       case Program::relay:
-        return all_lines(parse_relay("f", text, scope).problems);
+        return all_lines(parse_relay("f", text, {}, scope).problems);
       case Program::mail:
-        return all_lines(parse_mail("f", text, scope).problems);
+        return all_lines(parse_mail("f", text, {}, scope).problems);
       case Program::ip:
-        return all_lines(parse_ip("f", text, scope).problems);
+        return all_lines(parse_ip("f", text, {}, scope).problems);
     }
     return "";
   }
@@ -96,7 +96,7 @@ class ConfigMistakes : public testing::Test {
   void expect_found(const Mistake& mistake) const {
     const std::string text = filled(good_rest(mistake.program) + "\n" + mistake.text + "\n");
     for (const Scope scope : {Scope::before_start, Scope::start}) {
-      const std::string lines = problems(mistake.program, text, scope);
+      const std::string lines = problems(mistake.program, text, {}, scope);
       const std::string line = line_at(lines, mistake.place);
       EXPECT_NE(line, "") << mistake.what << " is not found at " << mistake.place << ":\n" << lines;
       EXPECT_NE(line.find(filled(mistake.value)), std::string::npos)
@@ -297,10 +297,10 @@ TEST_F(ConfigMistakes, a_folder_of_another_user_names_both_users) {
 TEST_F(ConfigMistakes, a_folder_that_the_unit_makes_may_be_missing_before_the_start) {
   const std::string text =
       "spool_directory: \"/var/lib/s5066/none-such/spool\" inbox_directory: \"FOLDER/inbox\"";
-  const auto before = parse_relay("f", filled(text), Scope::before_start);
+  const auto before = parse_relay("f", filled(text), {}, Scope::before_start);
   EXPECT_EQ(all_lines(before.problems), "");
   EXPECT_NE(all_lines(before.warnings).find("the systemd unit makes it"), std::string::npos);
-  EXPECT_NE(problems(Program::relay, filled(text), Scope::start).find("mkdir -p"),
+  EXPECT_NE(problems(Program::relay, filled(text), {}, Scope::start).find("mkdir -p"),
             std::string::npos);
 }
 

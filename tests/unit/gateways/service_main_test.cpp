@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <boost/program_options/errors.hpp>
+#include <cstdlib>
+#include <fstream>
 #include <memory>
 #include <thread>
 
@@ -27,8 +30,9 @@ class ServiceMainTest : public testing::Test {
  protected:
   ServiceMainTest() {
     program.name = "s5066-test";
-    program.load = [this](const std::string& file) {
+    program.load = [this](const std::string& file, config::Scope how_much) {
       loaded = file;
+      scope = how_much;
       return file == "wrong" ? ServiceLoaded{.problems = {"wrong:1:2: no"}, .warnings = {"odd"}}
                              : ServiceLoaded{.problems = {}, .warnings = {"odd"}};
     };
@@ -92,6 +96,7 @@ class ServiceMainTest : public testing::Test {
   ServiceProgram program;
   Result<void> served;
   std::string loaded;
+  config::Scope scope = config::Scope::text;
   std::vector<std::string> asked;
   bool open = false;
 };
@@ -99,11 +104,9 @@ class ServiceMainTest : public testing::Test {
 TEST_F(ServiceMainTest, help_lists_own_and_common_commands) {
   const Outcome help = run({"--help"});
   EXPECT_EQ(help.status, 0);
-  for (const char* line :
-       {"s5066-test run --config FILE\n", "s5066-test check --config FILE\n",
-        "s5066-test count --config FILE WORDS\n", "s5066-test hold --config FILE ID\n",
-        "s5066-test counters --config FILE\n", "s5066-test events --config FILE ",
-        "s5066-test keep --config FILE\n", "--json"}) {
+  for (const char* line : {"s5066-test run\n", "s5066-test check\n", "s5066-test count WORDS\n",
+                           "s5066-test hold ID\n", "s5066-test counters\n", "s5066-test events ",
+                           "s5066-test keep\n", "--json", "--config FILE"}) {
     EXPECT_NE(help.out.find(line), std::string::npos) << line << help.out;
   }
   EXPECT_EQ(run({"--version"}).out.rfind("s5066-test ", 0), 0u);
@@ -133,6 +136,79 @@ TEST_F(ServiceMainTest, problems_of_the_configuration_are_shown_and_end_it) {
   EXPECT_EQ(check.status, posix::kExitOk);
   EXPECT_EQ(check.err, "odd\n");
   EXPECT_EQ(loaded, "f");
+}
+
+TEST_F(ServiceMainTest, check_and_run_look_at_this_machine_and_requests_do_not) {
+  run({"check", "--config", "f"});
+  EXPECT_EQ(scope, config::Scope::before_start);
+  run({"run", "--config", "f"});
+  EXPECT_EQ(scope, config::Scope::start);
+  run({"hold", "1", "--config", "f"});
+  EXPECT_EQ(scope, config::Scope::text);
+  program.check = [] { return Result<void>(Error{ErrorCode::bad_field, "never"}); };
+  const Outcome check = run({"check", "--config", "f"});
+  EXPECT_EQ(check.status, posix::kExitUsage);
+  EXPECT_EQ(check.err, "odd\ns5066-test: never\n");
+}
+
+TEST_F(ServiceMainTest, quiet_says_only_errors_and_verbose_names_the_good_file) {
+  EXPECT_EQ(run({"check", "--config", "f", "-q"}).err, "");
+  EXPECT_EQ(run({"check", "--config", "f", "-v"}).out, "f: good\n");
+  EXPECT_EQ(run({"check", "--config", "f"}).out, "");
+  EXPECT_EQ(run({"check", "--config", "wrong", "-q"}).err, "wrong:1:2: no\n");
+}
+
+TEST_F(ServiceMainTest, a_mistyped_command_or_option_is_named_with_the_one_that_was_meant) {
+  EXPECT_EQ(run({"chekc", "--config", "f"}).err,
+            "s5066-test: no such command: chekc; --help lists them; did you mean check?\n");
+  try {
+    run({"check", "--confg", "f"});
+    ADD_FAILURE() << "no exception";
+  } catch (const boost::program_options::error& problem) {
+    EXPECT_STREQ(problem.what(),
+                 "no such option: --confg; --help lists them; did you mean --config?");
+  }
+}
+
+TEST_F(ServiceMainTest, the_configuration_of_the_only_station_is_the_default) {
+  program.suffix = "-test";
+  const auto write = [this](const std::string& name, const std::string& text) {
+    std::ofstream(folder / name) << text;
+  };
+  ::setenv("S5066_CONFIG", folder.path().c_str(), 1);
+  EXPECT_NE(run({"check"}).err.find("no station is configured in"), std::string::npos);
+  write("station.textproto", "# address: \"1.2.0.1\"\n");
+  EXPECT_NE(run({"check"}).err.find("no station is configured in"), std::string::npos)
+      << "it was not completed";
+  write("shore.textproto", "  address : \"1.2.0.1\"\n");
+  EXPECT_EQ(run({"check"}).status, posix::kExitOk);
+  EXPECT_EQ(loaded, folder / "shore-test.textproto");
+  write("ship.textproto", "address: \"1.2.0.1\"\n");
+  EXPECT_NE(run({"check"}).err.find("give --config FILE: ship shore"), std::string::npos);
+  ::setenv("S5066_STATION", "ship", 1);
+  EXPECT_EQ(run({"check"}).status, posix::kExitOk);
+  EXPECT_EQ(loaded, folder / "ship-test.textproto");
+  ::setenv("S5066_STATION", "../ship", 1);
+  EXPECT_EQ(run({"check"}).status, posix::kExitUsage);
+  ::setenv("S5066_CONFIG", (folder / "ship.textproto").c_str(), 1);
+  EXPECT_EQ(run({"check"}).status, posix::kExitOk);
+  EXPECT_EQ(loaded, folder / "ship.textproto") << "a file is taken as it is";
+  ::unsetenv("S5066_STATION");
+  ::setenv("S5066_CONFIG", (folder / "none").c_str(), 1);
+  EXPECT_NE(run({"check"}).err.find("No such file or directory"), std::string::npos);
+  ::unsetenv("S5066_CONFIG");
+}
+
+TEST_F(ServiceMainTest, what_no_restart_mends_is_exit_status_2) {
+  for (const auto& [code, status] : {std::pair{ErrorCode::io, posix::kExitEnvironment},
+                                     {ErrorCode::already_exists, posix::kExitEnvironment},
+                                     {ErrorCode::bad_field, posix::kExitUsage},
+                                     {ErrorCode::refused, posix::kExitUsage},
+                                     {ErrorCode::unsupported, posix::kExitUsage},
+                                     {ErrorCode::bad_checksum, posix::kExitSpoolDamaged}}) {
+    served = Error{code, "it"};
+    EXPECT_EQ(run({"run", "--config", "f"}).status, status) << to_string(code);
+  }
 }
 
 TEST_F(ServiceMainTest, a_service_that_fails_is_exit_status_1) {
