@@ -232,6 +232,29 @@ TEST(LogWriter, writes_a_line_with_time_and_level_and_leaves_out_what_is_below_t
   EXPECT_EQ(text.substr(23), "Z warning loud n=1\n");
 }
 
+TEST(LogWriter, gives_the_journal_a_priority_in_place_of_a_time) {
+  testing::internal::CaptureStderr();
+  LogWriter log(LogLevel::debug, true);
+  for (const LogLevel level :
+       {LogLevel::debug, LogLevel::info, LogLevel::warning, LogLevel::error}) {
+    LogLine(log, level, "e");
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "<7>debug e\n<6>info e\n<4>warning e\n<3>error e\n");
+}
+
+TEST(LogWriter, knows_the_journal_by_device_and_inode_of_standard_error) {
+  struct stat status {};
+  ASSERT_EQ(::fstat(STDERR_FILENO, &status), 0);
+  const std::string ours = std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino);
+  ::setenv("JOURNAL_STREAM", ours.c_str(), 1);
+  EXPECT_TRUE(is_journal());
+  ::setenv("JOURNAL_STREAM", (ours + "1").c_str(), 1);
+  EXPECT_FALSE(is_journal()) << "standard error was redirected";
+  ::unsetenv("JOURNAL_STREAM");
+  EXPECT_FALSE(is_journal());
+}
+
 /// Standard error is a pipe while this object lives.
 class ErrorsInPipe {
  public:
