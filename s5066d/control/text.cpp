@@ -4,12 +4,15 @@
 #include <google/protobuf/message.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <optional>
 #include <vector>
 
 #include "config/proto/control.pb.h"
+#include "s5066d/base/duration_text.h"
 #include "s5066d/base/log.h"
 
 namespace s5066::control {
@@ -21,6 +24,9 @@ using google::protobuf::Message;
 constexpr std::size_t kIndent = 2;
 constexpr std::string_view kVersionField = "version";
 constexpr std::string_view kNoteField = "note";  // a sentence for people
+constexpr std::string_view kSecondsEnd = "_s";
+/// Longer times are shown as a number of seconds.
+constexpr double kSecondsMax = 1e12;
 /// Doubles up to here are exact integers.
 constexpr double kIntegerMax = 9007199254740992.0;
 
@@ -39,6 +45,25 @@ std::string number_text(double value) {
   return text;
 }
 
+/// True for a time in seconds, which people read as "2 h 5 min" under a name without its unit.
+bool is_time(const FieldDescriptor& field) {
+  return field.cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE && !field.is_repeated() &&
+         field.name().ends_with(kSecondsEnd);
+}
+
+std::string title_of(const FieldDescriptor& field) {
+  const std::string& name = field.name();
+  return is_time(field) ? name.substr(0, name.size() - kSecondsEnd.size()) : name;
+}
+
+std::string time_text(double seconds) {
+  if (!(std::abs(seconds) >= 60 && std::abs(seconds) <= kSecondsMax)) {
+    return number_text(seconds) + " s";
+  }
+  const std::string text = duration_text(std::chrono::seconds(static_cast<std::int64_t>(seconds)));
+  return seconds < 0 ? "-" + text : text;
+}
+
 std::string scalar_text(const Message& message, const FieldDescriptor& field) {
   const auto& reflection = *message.GetReflection();
   switch (field.cpp_type()) {
@@ -47,7 +72,8 @@ std::string scalar_text(const Message& message, const FieldDescriptor& field) {
     case FieldDescriptor::CPPTYPE_UINT32:
       return std::to_string(reflection.GetUInt32(message, &field));
     case FieldDescriptor::CPPTYPE_DOUBLE:
-      return number_text(reflection.GetDouble(message, &field));
+      return is_time(field) ? time_text(reflection.GetDouble(message, &field))
+                            : number_text(reflection.GetDouble(message, &field));
     case FieldDescriptor::CPPTYPE_STRING:
       return escaped(reflection.GetString(message, &field));
     default:
@@ -64,7 +90,7 @@ std::string inline_text(const Message& message) {
   for (int i = 0; i < type.field_count(); ++i) {
     const std::string value = cell(message, *type.field(i));
     if (value.empty()) continue;
-    text.append(text.empty() ? "" : " ").append(type.field(i)->name()).append("=").append(value);
+    text.append(text.empty() ? "" : " ").append(title_of(*type.field(i))).append("=").append(value);
   }
   return text;
 }
@@ -117,7 +143,7 @@ std::vector<Column> columns_of(const Message& message, const FieldDescriptor& li
   const auto& type = *list.message_type();
   std::vector<Column> columns;
   for (int i = 0; i < type.field_count(); ++i) {
-    Column column{type.field(i)->name()};
+    Column column{title_of(*type.field(i))};
     bool used = false;
     for (int row = 0; row < reflection.FieldSize(message, &list); ++row) {
       column.push_back(cell(reflection.GetRepeatedMessage(message, &list, row), *type.field(i)));
@@ -182,7 +208,7 @@ std::string block(const Message& message, std::size_t indent) {
       bodies.append(
           titled(field, block(reflection.GetMessage(message, &field), indent + kIndent), indent));
     } else if (const std::string value = cell(message, field); !value.empty()) {
-      const std::string name = field.name() == kNoteField ? "" : field.name() + " ";
+      const std::string name = field.name() == kNoteField ? "" : title_of(field) + " ";
       lines.append(std::string(indent, ' ') + name + value + "\n");
     }
   }

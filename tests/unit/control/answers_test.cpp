@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cmath>
 #include <thread>
 
 #include "config/proto/control.pb.h"
@@ -197,11 +198,29 @@ TEST(ControlText, shows_fields_blocks_and_tables) {
             "bound yes\n"
             "program:\n"
             "  name s5066-relay\n"
-            "  up_s 0\n"
+            "  up 0 s\n"
             "transfers:\n"
             "  id  attempt  octets  octets_confirmed\n"
             "  7   1        2000    0.500\n"
             "  12  1        2000    0.500\n");
+}
+
+TEST(ControlText, times_are_for_people) {
+  const auto shown = [](double seconds) {
+    proto::SilentStation station;
+    station.set_station("1.2.3.4");
+    station.set_silent_for_s(seconds);
+    proto::RelayStatus status;
+    *status.add_silent_stations() = station;
+    return text_of(status);
+  };
+  EXPECT_NE(shown(59.5).find("silent_for"), std::string::npos) << shown(59.5);
+  EXPECT_NE(shown(59.5).find("59.500 s"), std::string::npos) << shown(59.5);
+  EXPECT_NE(shown(7260).find("2 h 1 min"), std::string::npos) << shown(7260);
+  EXPECT_NE(shown(-90000).find("-1 d 1 h"), std::string::npos) << shown(-90000);
+  EXPECT_NE(shown(1e300).find(" s"), std::string::npos);
+  EXPECT_NE(shown(std::nan("")).find("nan s"), std::string::npos);
+  EXPECT_EQ(shown(1).find("silent_for_s"), std::string::npos);
 }
 
 TEST(ControlText, nothing_from_outside_steers_the_terminal_and_columns_keep_in_line) {
