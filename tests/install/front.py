@@ -13,7 +13,7 @@ import tempfile
 import unittest
 
 FRONT = sys.argv.pop(1)
-PROGRAMS = ("s5066d", "s5066-relay", "s5066-acp142", "hfmodem", "s5066-chat", "sis_cat")
+PROGRAMS = ("s5066d", "s5066-relay", "s5066-acp142", "s5066-ip", "hfmodem", "s5066-chat", "sis_cat")
 NODE = 'address: "1.2.0.1"  # a control { socket: "/no" }\ncontrol {\n  socket: "/run/c"\n}\n'
 
 
@@ -37,6 +37,7 @@ class Front(unittest.TestCase):
         done = subprocess.run(
             [str(self.folder / "bin/s5066"), *words], capture_output=True, text=True, check=False,
             env={"PATH": os.environ["PATH"], "S5066_CONFIG": str(self.folder / "etc"),
+                 "S5066_CHECK_AS_ROOT": "yes",
                  **variables})
         self.assertEqual(done.returncode, status, done.stderr)
         return (done.stdout or done.stderr).replace(str(self.folder / "etc"), "ETC")
@@ -73,12 +74,15 @@ class Front(unittest.TestCase):
     def test_check_calls_all_and_keeps_the_failure(self):
         self.configure("shore-relay")
         self.configure("shore-mail", "# routes\n")
-        both = ("s5066d --check-config --config ETC/shore.textproto\n"
+        both = ("s5066d check --config ETC/shore.textproto\n"
                 "s5066-relay check --config ETC/shore-relay.textproto\n")
         self.assertEqual(self.call("check"), both + "the configurations of shore are good\n")
         self.assertEqual(self.call("check", status=2, STUB_STATUS="2"), both)
         self.configure("shore-mail", "routes { }\n")
+        self.configure("shore-ip")
         self.assertIn("s5066-acp142 check", self.call("check"))
+        self.assertIn("s5066-ip check -q", self.call("check", "-q"))
+        self.assertNotIn("are good", self.call("check", "-q"))
 
     def test_the_other_programs_get_their_words(self):
         self.assertEqual(self.call("modem", "doctor", "--loop"), "hfmodem doctor --loop\n")
@@ -89,7 +93,7 @@ class Front(unittest.TestCase):
 
     def test_mistakes_are_named(self):
         for words, told in (
-                (["fiel"], "no such subcommand: fiel"), (["-x"], "no such option: -x"),
+                (["fiel"], "cat and chat; did you mean file?"), (["-x"], "no such option: -x"),
                 (["-S"], "-S needs a name"), (["-S", "../x", "check"], "has no slash: ../x"),
                 (["file", "queue"], "there is no ETC/shore-relay.textproto"), ([], "station REQ")):
             self.assertIn(told, self.call(*words, status=2))
