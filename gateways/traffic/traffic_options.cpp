@@ -9,6 +9,7 @@
 #include "gateways/traffic/probe.h"
 #include "s5066d/base/log.h"
 #include "s5066d/base/version.h"
+#include "s5066d/posix/unknown_option.h"
 
 namespace s5066::traffic {
 
@@ -142,7 +143,12 @@ Options read(const po::variables_map& given) {
                                           : std::vector<std::string>();
   const bool known = words.size() == 2 && (words[0] == "udp" || words[0] == "tcp") &&
                      (words[1] == "send" || words[1] == "receive");
-  if (!known) throw Wrong{"the command is udp or tcp, and then send or receive"};
+  if (!known) {
+    std::string line;
+    for (const std::string& word : words) line += (line.empty() ? ", not " : " ") + escaped(word);
+    throw Wrong{"the command is udp or tcp, and then send or receive" + line +
+                "; --help lists all"};
+  }
   options.tcp = words[0] == "tcp";
   options.send = words[1] == "send";
   options.port = given["port"].as<std::uint16_t>();
@@ -175,6 +181,8 @@ std::optional<Options> read_command_line(int argc, char** argv, Instead& instead
       return std::nullopt;
     }
     return read(given);
+  } catch (const po::unknown_option& error) {
+    instead.problem = posix::unknown_option_text(error, shown);
   } catch (const po::error& error) {
     instead.problem = error.what();
   } catch (const Wrong& wrong) {
