@@ -310,7 +310,7 @@ void validate(const Section& section, const ParsedText& parsed, const AddressBoo
     const int count = field.is_repeated() ? reflection.FieldSize(section.message(), &field) : 1;
     if (rule.has_count_max() && count > static_cast<int>(rule.count_max())) {
       section.complain(name,
-                       std::to_string(count) + " entries are above the limit " +
+                       "is one of " + std::to_string(count) + " entries, above the limit " +
                            std::to_string(rule.count_max()),
                        static_cast<int>(rule.count_max()));
       continue;
