@@ -7,6 +7,7 @@ usage: programs.py VERSION NAME=PROGRAM...
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -43,49 +44,44 @@ def call(words, **options):
 
 class Programs(unittest.TestCase):
     def setUp(self):
-        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory())
-                                   if hasattr(self, "enterContext") else tempfile.mkdtemp())
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
         self.environment = {"PATH": os.environ["PATH"], "S5066_CONFIG": str(self.folder)}
 
-    def each(self):
-        for name, program in PROGRAMS.items():
-            with self.subTest(program=name):
-                yield name, program
-
     def test_help_is_printed_by_both_options(self):
-        for name, program in self.each():
+        for name, program in PROGRAMS.items():
             long, short = call([program, "--help"]), call([program, "-h"])
-            self.assertEqual((long.returncode, long.stderr), (0, ""))
+            self.assertEqual((long.returncode, long.stderr), (0, ""), name)
             self.assertIn(name, long.stdout)
-            self.assertEqual(short.stdout, long.stdout)
+            self.assertEqual(short.stdout, long.stdout, name)
 
     def test_the_version_is_one_line_with_the_commit_that_is_known(self):
-        for name, program in self.each():
+        for name, program in PROGRAMS.items():
             done = call([program, "--version"])
             self.assertEqual(done.returncode, 0, done.stderr)
             called = "s5066d" if name == "s5066" else name
             self.assertRegex(done.stdout, rf"^{called} {re.escape(VERSION)}( \([0-9a-f]{{8,}}\))?\n$")
 
     def test_an_output_that_cannot_be_written_is_status_1(self):
-        for name, program in self.each():
+        for name, program in PROGRAMS.items():
             for words in (["--help"], ["--version"]):
                 with open("/dev/full", "w", encoding="utf-8") as full:
                     done = subprocess.run([program, *words], stdout=full, check=False, text=True,
                                           stderr=subprocess.PIPE, timeout=60)
                 self.assertEqual(done.returncode, 1, f"{name} {words}")
-                self.assertIn("could not be written", done.stderr.replace("write error", "could not be written"))
+                self.assertRegex(done.stderr, "could not be written|write error")
 
     def test_wrong_arguments_are_status_2_and_name_what_was_meant(self):
-        for name, program in self.each():
+        for name, program in PROGRAMS.items():
             done = call([program, "--hepl"], env=self.environment)
-            self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), name + done.stderr)
             self.assertIn("--hepl", done.stderr)
             self.assertIn("--help", done.stderr)
             if name != "sis_cat":
                 done = call([program, "no-such-command"], env=self.environment)
-                self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+                self.assertEqual((done.returncode, done.stdout), (2, ""), name + done.stderr)
                 self.assertIn("no-such-command", done.stderr)
-            self.assertEqual(call([program], env=self.environment).returncode, 2)
+            self.assertEqual(call([program], env=self.environment).returncode, 2, name)
 
     def configuration(self, name, text):
         file = self.folder / f"{name}.textproto"
@@ -101,7 +97,7 @@ class Programs(unittest.TestCase):
             "MAIL": self.configuration("m", f'spool_directory: "{spool}" node_id: "10.1.1.1"'),
             "IP": self.configuration("i", 'control { socket: "/none/c" }'),
             "NOWHERE": "/none/c"}
-        for name, program in self.each():
+        for name, program in PROGRAMS.items():
             for words in LISTS.get(name, []):
                 done = call([program, *[files.get(word, word) for word in words]])
                 self.assertIn(done.returncode, (0, 1), done.stderr)
@@ -109,7 +105,7 @@ class Programs(unittest.TestCase):
                     self.assertRegex(done.stdout, r"^[\[{]", f"{name} {words}")
 
     def test_check_finds_a_mistake_with_place_value_and_cure(self):
-        for name, program in self.each():
+        for name, program in PROGRAMS.items():
             if name not in MISTAKES:
                 continue
             text, wanted = MISTAKES[name]
