@@ -18,34 +18,34 @@ using google::protobuf::EnumDescriptor;
 using google::protobuf::FieldDescriptor;
 
 /// Sections lie in each other no deeper than this.
-constexpr int kSectionsMax = 6;
+constexpr int kPartsDepthMax = 6;
 
-struct Section {
+struct Part {
   const Descriptor* message;
   std::string path;  // such as "sis.local"; empty for the whole file
 };
 
-void list_sections(const Section& from, int depth, std::vector<Section>& sections) {
-  sections.push_back(from);
-  if (depth == kSectionsMax) return;
+void list_parts(const Part& from, int depth, std::vector<Part>& parts) {
+  parts.push_back(from);
+  if (depth == kPartsDepthMax) return;
   for (int i = 0; i < from.message->field_count(); ++i) {
     const FieldDescriptor& field = *from.message->field(i);
     if (field.message_type() == nullptr) continue;
     const std::string dot = from.path.empty() ? "" : ".";
-    list_sections({field.message_type(), from.path + dot + field.name()}, depth + 1, sections);
+    list_parts({field.message_type(), from.path + dot + field.name()}, depth + 1, parts);
   }
 }
 
 /// Returns all sections; those of the top level come first.
-std::vector<Section> sections_of(const Descriptor& root) {
-  std::vector<Section> sections;
-  list_sections({&root, ""}, 0, sections);
-  const auto depth = [](const Section& one) {
+std::vector<Part> parts_of(const Descriptor& root) {
+  std::vector<Part> parts;
+  list_parts({&root, ""}, 0, parts);
+  const auto depth = [](const Part& one) {
     return std::count(one.path.begin(), one.path.end(), '.') + (one.path.empty() ? 0 : 1);
   };
-  std::stable_sort(sections.begin(), sections.end(),
-                   [&depth](const Section& a, const Section& b) { return depth(a) < depth(b); });
-  return sections;
+  std::stable_sort(parts.begin(), parts.end(),
+                   [&depth](const Part& a, const Part& b) { return depth(a) < depth(b); });
+  return parts;
 }
 
 std::vector<std::string> field_names(const Descriptor& message) {
@@ -54,8 +54,8 @@ std::vector<std::string> field_names(const Descriptor& message) {
   return names;
 }
 
-std::string place_of(const Section& section) {
-  return section.path.empty() ? "at the top level" : "in `" + section.path + "`";
+std::string place_of(const Part& part) {
+  return part.path.empty() ? "at the top level" : "in `" + part.path + "`";
 }
 
 // A name of the same section comes first, then the same name in another section, then a similar
@@ -68,22 +68,22 @@ std::string unknown_field(const std::string& name, const Descriptor* message,
       return unknown + "; did you mean " + *meant + "?";
     }
   }
-  const auto sections = sections_of(root);
-  for (const Section& section : sections) {
-    if (section.message->FindFieldByName(name) == nullptr) continue;
-    return name + ": not here; this field belongs " + place_of(section);
+  const auto parts = parts_of(root);
+  for (const Part& part : parts) {
+    if (part.message->FindFieldByName(name) == nullptr) continue;
+    return name + ": not here; this field belongs " + place_of(part);
   }
-  for (const Section& section : sections) {
-    if (const auto meant = nearest(name, field_names(*section.message))) {
-      return unknown + "; did you mean " + *meant + " " + place_of(section) + "?";
+  for (const Part& part : parts) {
+    if (const auto meant = nearest(name, field_names(*part.message))) {
+      return unknown + "; did you mean " + *meant + " " + place_of(part) + "?";
     }
   }
   return unknown;
 }
 
 const EnumDescriptor* enum_of(const std::string& field, const Descriptor& root) {
-  for (const Section& section : sections_of(root)) {
-    const FieldDescriptor* const found = section.message->FindFieldByName(field);
+  for (const Part& part : parts_of(root)) {
+    const FieldDescriptor* const found = part.message->FindFieldByName(field);
     if (found != nullptr && found->enum_type() != nullptr) return found->enum_type();
   }
   return nullptr;

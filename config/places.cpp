@@ -61,15 +61,15 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
-/// A descriptor that closes itself.
-class Descriptor {
+/// A socket that closes itself.
+class OpenSocket {
  public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
+  explicit OpenSocket(int number) : number_(number) {}
+  ~OpenSocket() {
     if (number_ >= 0) ::close(number_);
   }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
+  OpenSocket(const OpenSocket&) = delete;
+  OpenSocket& operator=(const OpenSocket&) = delete;
   int get() const { return number_; }
 
  private:
@@ -93,7 +93,7 @@ int try_port(const std::string& address, std::uint16_t port) {
   } else {
     return 0;  // the schema's rules have complained
   }
-  const Descriptor probe(::socket(storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const OpenSocket probe(::socket(storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (probe.get() < 0) return errno;
   const int on = 1;
   ::setsockopt(probe.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
@@ -106,7 +106,7 @@ bool is_served(const std::string& path) {
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) return false;
   std::memcpy(address.sun_path, path.data(), path.size());
-  const Descriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const OpenSocket probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (probe.get() < 0) return false;
   return ::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ||
          errno == EAGAIN;
