@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "config/scope.h"
@@ -75,7 +76,13 @@ template <typename Load, typename Config>
 std::function<ServiceLoaded(const std::string&, config::Scope)> loader(Load load,
                                                                        std::optional<Config>& to) {
   return [load, &to](const std::string& file, config::Scope scope) {
-    auto loaded = load(file, scope);
+    auto loaded = [&] {
+      if constexpr (std::is_invocable_v<Load, const std::string&, config::Scope>) {
+        return load(file, scope);
+      } else {
+        return load(file);  // nothing but the file can be wrong
+      }
+    }();
     ServiceLoaded result;
     for (const auto& problem : loaded.problems) result.problems.push_back(to_string(problem));
     for (const auto& warning : loaded.warnings) result.warnings.push_back(to_string(warning));
