@@ -209,6 +209,7 @@ std::vector<std::pair<std::string, FileFinding>> top_names(std::string_view text
   int depth = 0;
   Walk walk(text);
   std::string word;
+  bool ended = false;  // a space followed the word
   FileFinding place;
   const auto is_word = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
@@ -217,11 +218,17 @@ std::vector<std::pair<std::string, FileFinding>> top_names(std::string_view text
     if (walk.in_comment() || walk.in_quotes()) continue;
     const char c = walk.here();
     if (is_word(c)) {
+      if (ended) word.clear();
       if (word.empty()) place = {walk.line(), walk.column(), {}};
       word.push_back(c);
+      ended = false;
       continue;
     }
-    if (c == ' ' || c == '\t') continue;
+    if (c == ' ' || c == '\t') {
+      ended = true;
+      continue;
+    }
+    ended = false;
     if (depth == 0 && !word.empty() && (c == ':' || c == '{')) names.emplace_back(word, place);
     word.clear();
     if (c == '{' || c == '<' || c == '[') ++depth;

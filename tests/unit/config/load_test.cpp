@@ -276,7 +276,7 @@ TEST(ConfigLoad, a_gateway_reaches_its_server_by_address_or_by_local_socket) {
   EXPECT_EQ(host("socket: \"/run/sis\""), "/run/sis");
   EXPECT_EQ(host("socket: \"sis\""), "./sis") << "a client knows a path by its slash";
   EXPECT_EQ(all_lines(parse_relay("f", relay + "\nsocket: \"/s\" port: 5066 }").problems),
-            "f:2:1: socket: replaces address and port; remove them or socket\n");
+            "f:2:1: socket: \"/s\" replaces address and port; remove them or socket\n");
 }
 
 NodeSetup keyed_by(const std::string& key) {
