@@ -284,7 +284,7 @@ void Section::note(const std::string& name, const std::string& text, int index,
   // A text that begins with a number or in quotes has the value already.
   const bool with_value =
       text.starts_with('"') || (!text.empty() && text[0] >= '0' && text[0] <= '9');
-  const bool said = value.empty() || with_value || text.starts_with(bare);
+  const bool said = value.empty() || with_value || (!bare.empty() && text.starts_with(bare));
   const auto place = has(name) && places_ ? places_->GetLocation(f, index)
                                           : google::protobuf::TextFormat::ParseLocation{};
   const bool placed = place.line >= 0;
