@@ -7,8 +7,8 @@ std::string_view version() {
   return S5066_VERSION;
 }
 
-// An installed program has a function of this name in a file of its own, which comes first. So a new
-// commit compiles one file for each program, and nothing else.
+// An installed program has a function of this name in a file of its own, which comes first. So a
+// new commit compiles one file for each program, and nothing else.
 [[gnu::weak]] std::string_view commit() {
   return {};
 }
