@@ -227,6 +227,12 @@ void find_contradictions(const Section& relay, const file_relay::RelayConfig& se
     relay.complain("duplicate_window_s",
                    "is below lifetime_s, so late repeats would be stored twice");
   }
+  if (relay.nested("others").has("station")) {
+    relay.nested("others").complain("station", "has no meaning in `others`; use `access`");
+  }
+  if (!setup.transfer_service && (relay.has("access") || relay.has("others"))) {
+    relay.complain("transfer_service", "is false, so access and others have no effect");
+  }
 }
 
 }  // namespace s5066::config

@@ -23,6 +23,35 @@ void translate_sis_server(const proto::SisServer& from, file_relay::RelayConfig&
   if (from.has_priority()) to.priority = static_cast<std::uint8_t>(from.priority());
 }
 
+file_relay::StationAccess access_of(const proto::RelayAccess& from) {
+  file_relay::StationAccess to;
+  if (from.has_put()) to.put = from.put();
+  if (from.has_get()) to.get = from.get();
+  if (from.has_list()) to.list = from.list();
+  if (from.has_delete_()) to.remove = from.delete_();
+  if (from.has_file_octets_max()) to.file_octets_max = from.file_octets_max();
+  return to;
+}
+
+void translate_transfer_service(const proto::Relay& from, file_relay::RelayConfig& to) {
+  if (from.has_transfer_service()) to.transfer_service = from.transfer_service();
+  to.access.others = access_of(from.others());
+  for (const proto::RelayAccess& one : from.access()) {
+    if (const auto station = parse_address(one.station())) {
+      to.access.stations[*station] = access_of(one);
+    }
+  }
+  for (const proto::WatchFolder& one : from.watch_folders()) {
+    file_relay::WatchFolder& folder = to.watch_folders.emplace_back();
+    folder.directory = one.directory();
+    for (const std::string& station : one.to()) {
+      if (const auto address = parse_address(station)) folder.to.push_back(*address);
+    }
+    if (one.has_priority()) folder.priority = static_cast<std::uint8_t>(one.priority());
+    folder.keep = one.then() == proto::WatchFolder::MOVE;
+  }
+}
+
 }  // namespace
 
 // The SIS client takes a host that contains a slash as the path of a socket.
@@ -62,6 +91,7 @@ file_relay::RelayConfig translate(const proto::Relay& from) {
   if (from.has_duplicate_window_s()) to.duplicate_window_s = from.duplicate_window_s();
   if (from.has_spool_reserve_octets()) to.spool_reserve_octets = from.spool_reserve_octets();
   if (from.has_log_level()) to.log_level = log_level_of(from.log_level());
+  translate_transfer_service(from, to);
   return to;
 }
 

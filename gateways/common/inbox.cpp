@@ -6,10 +6,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "gateways/common/file_name.h"
 #include "s5066d/posix/fd.h"
@@ -52,6 +54,45 @@ bool write_all(int fd, ByteSpan content) {
   return true;
 }
 
+bool set_attributes(int fd, const Inbox::Attributes& attributes) {
+  if (attributes.mode != 0) {
+    const auto mode = static_cast<mode_t>((attributes.mode & 0777) | 0600);
+    if (::fchmod(fd, mode) != 0) return false;
+  }
+  if (attributes.mtime == 0) return true;
+  const timespec times[2] = {{0, UTIME_NOW}, {attributes.mtime, 0}};
+  return ::futimens(fd, times) == 0;
+}
+
+/// Splits "a/b/c" into "a/b" and "c".
+std::pair<std::string, std::string> split(const std::string& name) {
+  const std::size_t slash = name.rfind('/');
+  if (slash == std::string::npos) return {{}, name};
+  return {name.substr(0, slash), name.substr(slash + 1)};
+}
+
+/// Opens a folder of the inbox. With `make` it makes those that are missing, and syncs where they
+/// are.
+Result<posix::Fd> open_inner(int inbox, const std::string& path, bool make) {
+  posix::Fd folder(::openat(inbox, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder) return os_error(path);
+  for (std::size_t at = 0; at < path.size();) {
+    const std::size_t end = std::min(path.find('/', at), path.size());
+    const std::string name = path.substr(at, end - at);
+    at = end + 1;
+    const bool made = make && ::mkdirat(folder.get(), name.c_str(), 0750) == 0;
+    if (made && ::fsync(folder.get()) != 0) return os_error(path);
+    posix::Fd next(
+        ::openat(folder.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!next) {
+      const bool never = errno == ELOOP || errno == ENOTDIR || errno == ENAMETOOLONG;
+      return never ? Error{ErrorCode::unsupported, path + ": not a folder"} : os_error(path);
+    }
+    folder = std::move(next);
+  }
+  return folder;
+}
+
 // 0, or an errno; EINVAL for a name that the file system refuses. File systems without an exclusive
 // rename get a link and an unlink instead; a crash between the two leaves both names, and
 // find_temporary then does the second step.
@@ -76,7 +117,7 @@ Result<void> Inbox::step(Step step, const std::string& what) {
   return {};
 }
 
-Result<std::string> Inbox::write_temporary(ByteSpan content) {
+Result<std::string> Inbox::write_temporary(ByteSpan content, const Attributes& attributes) {
   auto folders = open_folders(directory_, true);
   if (!folders) return folders.error();
   std::string name;
@@ -92,6 +133,7 @@ Result<std::string> Inbox::write_temporary(ByteSpan content) {
 
   Result<void> done = step(Step::write, what);
   if (done && !write_all(file.get(), content)) done = os_error(what);
+  if (done && !set_attributes(file.get(), attributes)) done = os_error(what);
   if (done) done = step(Step::sync_file, what);
   if (done && ::fsync(file.get()) != 0) done = os_error(what);
   if (done && ::fsync(folders->temporary.get()) != 0) done = os_error(what);
@@ -122,6 +164,12 @@ Result<Inbox::Temporary> Inbox::find_temporary(const std::string& temporary_name
 Result<std::string> Inbox::publish(const std::string& temporary_name, const std::string& name) {
   if (auto may = step(Step::rename, "inbox " + directory_); !may) return may.error();
   auto published = publish_as(temporary_name, name);
+  if (!published && published.error().code == ErrorCode::unsupported) {
+    std::string flat = name;
+    std::replace(flat.begin(), flat.end(), '/', '_');
+    if (flat.size() > kFileNameBytesMax) flat = split(name).second;
+    return publish(temporary_name, flat);
+  }
   const bool refused = !published && published.error().code == ErrorCode::bad_field;
   const std::string plain = without_colons(name);
   return refused && plain != name ? publish_as(temporary_name, plain) : published;
@@ -131,8 +179,12 @@ Result<std::string> Inbox::publish_as(const std::string& temporary_name, const s
   auto folders = open_folders(directory_, false);
   if (!folders) return folders.error();
   const std::string what = "inbox " + directory_;
+  const auto [folder, own] = split(name);
+  auto inner = open_inner(folders->inbox.get(), folder, true);
+  if (!inner) return inner.error();
+  folders->inbox = std::move(inner).value();
   for (unsigned number = 0; number < kSameNameMax; ++number) {
-    const std::string taken = numbered_name(name, number);
+    const std::string taken = numbered_name(own, number);
     const int injected = name_hook_ ? name_hook_(taken) : 0;
     const int code = injected != 0
                          ? injected
@@ -140,15 +192,22 @@ Result<std::string> Inbox::publish_as(const std::string& temporary_name, const s
     if (code == EEXIST) continue;
     if (code == EINVAL) return Error{ErrorCode::bad_field, what + " refuses the name " + taken};
     if (code != 0) return os_error(what, code);
-    if (auto durable = sync(); !durable) return durable.error();
-    return taken;
+    std::string whole = folder.empty() ? taken : folder + "/" + taken;
+    if (auto durable = sync(whole); !durable) return durable.error();
+    return whole;
   }
   return Error{ErrorCode::already_exists, what + ": too many files named " + name};
 }
 
-Result<void> Inbox::sync() {
+Result<void> Inbox::sync(const std::string& name) {
   auto folders = open_folders(directory_, false);
   if (!folders) return folders.error();
+  const std::string folder = split(name).first;
+  if (!folder.empty()) {
+    // A folder that is not there has lost its file to somebody else.
+    const auto inner = open_inner(folders->inbox.get(), folder, false);
+    if (inner && ::fsync(inner->get()) != 0) return os_error("inbox " + directory_);
+  }
   const std::string what = "inbox " + directory_;
   if (auto may = step(Step::sync_folder, what); !may) return may;
   if (::fsync(folders->inbox.get()) != 0) return os_error(what);

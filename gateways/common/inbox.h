@@ -4,6 +4,7 @@
 // has, or not at all.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -30,20 +31,27 @@ class Inbox {
         hook_(std::move(hook)),
         name_hook_(std::move(name_hook)) {}
 
+  /// Attributes of a file at its sender. 0: as the file system sets them.
+  struct Attributes {
+    std::int64_t mtime = 0;  // UTC seconds
+    std::uint16_t mode = 0;  // permissions; the owner can always read and write
+  };
   /// Writes and syncs the content under a fresh temporary name, and returns that name.
-  Result<std::string> write_temporary(ByteSpan content);
+  Result<std::string> write_temporary(ByteSpan content) { return write_temporary(content, {}); }
+  Result<std::string> write_temporary(ByteSpan content, const Attributes& attributes);
 
   enum class Temporary { present, absent };
   /// Fails when the inbox or its hidden folder is not there: then nothing is known.
   Result<Temporary> find_temporary(const std::string& temporary_name);
 
   /// Renames to `name`, or to the first of its numbered names that is free (numbered_name()), with
-  /// '_' for ':' where the file system refuses colons. Never overwrites, never follows a link.
-  /// Returns the name taken.
+  /// '_' for ':' where the file system refuses colons. Never overwrites, never follows a link. A
+  /// name may have '/' between folders, which are made; if one cannot be a folder, '_' takes the
+  /// place of each '/'. Returns the name taken.
   Result<std::string> publish(const std::string& temporary_name, const std::string& name);
 
   /// Makes earlier renames durable.
-  Result<void> sync();
+  Result<void> sync(const std::string& name = {});
 
   Result<void> remove_temporary(const std::string& temporary_name);
   Result<std::vector<std::string>> temporaries();

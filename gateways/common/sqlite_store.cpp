@@ -5,6 +5,10 @@
 #include <utility>
 
 #include "gateways/common/file_name.h"
+#include "gateways/common/image_codec.h"
+#include "gateways/common/inbox_tree.h"
+#include "gateways/common/outgoing_images.h"
+#include "gateways/common/rcop.h"
 #include "gateways/common/remove_each.h"
 #include "gateways/common/sha256.h"
 #include "s5066d/base/assert.h"
@@ -62,6 +66,14 @@ Result<SpoolItem> read_item(const Statement& row) {
   item.updu_id = static_cast<std::uint8_t>(updu_id);
   item.attempts = static_cast<std::uint32_t>(attempts);
   return item;
+}
+
+std::string safe_path(const std::string& name, const std::string& fallback) {
+  std::string path;
+  for (const std::string& part : InboxTree::safe_names(name, fallback)) {
+    path += (path.empty() ? "" : "/") + part;
+  }
+  return path;
 }
 
 /// Returns true if an operator may change a file in this state in this way.
@@ -170,6 +182,10 @@ Result<SpoolId> SqliteStore::enqueue(const NewItem& item) {
     auto priority = db_.prepare("INSERT INTO outgoing_priority (item, priority) VALUES (?, ?)");
     if (!priority) return priority.error();
     if (auto done = priority->bind(id.value).bind(*item.priority).run(); !done) return done.error();
+  }
+  if (item.mtime != 0 || item.mode != 0 || item.request != 0) {
+    auto noted = OutgoingImages(db_).note_facts(id, {item.mtime, item.mode, item.request});
+    if (!noted) return noted.error();
   }
   if (auto done = transaction->commit(); !done) return done.error();
   return id;
@@ -312,32 +328,36 @@ Result<StoreAnswer> SqliteStore::run(const ListOpen& operation) {
   return StoreAnswer(std::move(open));
 }
 
-Result<StoreAnswer> SqliteStore::run(const ReadContent& operation) {
-  Bytes octets;
-  bool intact = false;
+/// Returns the content of a file, which is parked if it is not what was accepted.
+Result<Bytes> SqliteStore::read_outgoing(SpoolId id) {
   {
     auto row = db_.prepare(
         "SELECT size, sha256, content FROM outgoing JOIN outgoing_content USING (id) WHERE id = ?");
     if (!row) return row.error();
-    const auto found = row->bind(operation.id.value).step();
+    const auto found = row->bind(id.value).step();
     if (!found) return found.error();
     if (*found) {
-      octets = row->blob(2);
-      intact = row->integer(0) == static_cast<std::int64_t>(octets.size()) &&
-               row->blob(1) == sha256_of(octets);
+      Bytes octets = row->blob(2);
+      const bool intact = row->integer(0) == static_cast<std::int64_t>(octets.size()) &&
+                          row->blob(1) == sha256_of(octets);
+      if (intact) return octets;
     }
   }
-  if (intact) {
-    const auto begin =
-        static_cast<std::size_t>(std::min<std::uint64_t>(operation.offset, octets.size()));
-    const std::size_t piece = std::min(operation.octets_max, octets.size() - begin);
-    if (piece == octets.size()) return StoreAnswer(Content{std::move(octets)});
-    const auto from = octets.begin() + static_cast<std::ptrdiff_t>(begin);
-    return StoreAnswer(Content{Bytes(from, from + static_cast<std::ptrdiff_t>(piece))});
-  }
   const std::string reason = "content is not what was accepted";
-  if (auto parked = park(operation.id, reason); !parked) return parked.error();
+  if (auto parked = park(id, reason); !parked) return parked.error();
   return Error{ErrorCode::bad_checksum, reason};
+}
+
+Result<StoreAnswer> SqliteStore::run(const ReadContent& operation) {
+  auto content = read_outgoing(operation.id);
+  if (!content) return content.error();
+  Bytes& octets = *content;
+  const auto begin =
+      static_cast<std::size_t>(std::min<std::uint64_t>(operation.offset, octets.size()));
+  const std::size_t piece = std::min(operation.octets_max, octets.size() - begin);
+  if (piece == octets.size()) return StoreAnswer(Content{std::move(octets)});
+  const auto from = octets.begin() + static_cast<std::ptrdiff_t>(begin);
+  return StoreAnswer(Content{Bytes(from, from + static_cast<std::ptrdiff_t>(piece))});
 }
 
 Result<void> SqliteStore::park(SpoolId id, std::string_view reason) {
@@ -378,6 +398,7 @@ Result<void> SqliteStore::end_row(SpoolId id) {
   auto remove = db_.prepare("DELETE FROM outgoing_content WHERE id = ?");
   if (!remove) return remove.error();
   if (auto done = remove->bind(id.value).run(); !done) return done;
+  if (auto done = OutgoingImages(db_).forget(id); !done) return done;
   auto over = db_.prepare(
       "UPDATE outgoing_try SET last = (SELECT max(number) FROM outgoing_try) WHERE item = ?");
   if (!over) return over.error();
@@ -387,7 +408,7 @@ Result<void> SqliteStore::end_row(SpoolId id) {
 Result<StoreAnswer> SqliteStore::run(const StoreFile& file) {
   S5066_ASSERT(file.content != nullptr);
   const Bytes sha256 = sha256_of(*file.content);
-  auto found = find_received(file, sha256);
+  auto found = find_received(file, sha256, file.content->size());
   if (!found) return found.error();
   if (found->has_value() && (*found)->delivered) {
     return StoreAnswer(FileStored{.repeated = true, .inbox_name = (*found)->inbox_name});
@@ -407,7 +428,8 @@ Result<StoreAnswer> SqliteStore::run(const StoreFile& file) {
 }
 
 Result<std::optional<SqliteStore::ReceivedRow>> SqliteStore::find_received(const StoreFile& file,
-                                                                           ByteSpan sha256) {
+                                                                           ByteSpan sha256,
+                                                                           std::size_t size) {
   auto select = db_.prepare(
       "SELECT id, state, temporary_name, inbox_name FROM received WHERE source = ? AND "
       "source_sap = ? AND updu_id = ? AND name = ? AND size = ? AND sha256 = ? AND "
@@ -417,7 +439,7 @@ Result<std::optional<SqliteStore::ReceivedRow>> SqliteStore::find_received(const
       .bind(file.source_sap.value)
       .bind(file.updu_id)
       .bind_blob(std::string_view(file.name))
-      .bind(static_cast<std::int64_t>(file.content->size()))
+      .bind(static_cast<std::int64_t>(size))
       .bind_blob(sha256)
       .bind(file.now.value - config_.duplicate_window_s);
   const auto row = select->step();
@@ -449,14 +471,15 @@ Result<bool> SqliteStore::has_id_come_round(const StoreFile& file, std::int64_t 
 
 Result<SqliteStore::ReceivedRow> SqliteStore::insert_received(const StoreFile& file,
                                                               ByteSpan sha256) {
-  auto temporary = take_temporary(*file.content, sha256);
+  auto temporary = take_temporary(file, sha256);
   if (!temporary) return temporary.error();
   ReceivedRow row{.id = 0,
                   .delivered = false,
                   .temporary_name = std::move(temporary).value(),
                   .inbox_name = {}};
   const std::string unnamed = "from-" + to_string(file.source) + "-" + std::to_string(file.updu_id);
-  row.inbox_name = safe_file_name(file.name, unnamed);
+  row.inbox_name =
+      file.folders ? safe_path(file.name, unnamed) : safe_file_name(file.name, unnamed);
 
   auto insert = db_.prepare(
       "INSERT INTO received (source, source_sap, updu_id, name, size, sha256, state, "
@@ -489,16 +512,18 @@ Result<SqliteStore::ReceivedRow> SqliteStore::insert_received(const StoreFile& f
   return row;
 }
 
-Result<std::string> SqliteStore::take_temporary(ByteSpan content, ByteSpan sha256) {
+Result<std::string> SqliteStore::take_temporary(const StoreFile& file, ByteSpan sha256) {
+  const ByteSpan content = *file.content;
+  const Inbox::Attributes attributes{file.mtime, file.mode};
   const auto spare = std::find_if(spares_.begin(), spares_.end(), [&](const Spare& candidate) {
     return std::equal(sha256.begin(), sha256.end(), candidate.sha256.begin());
   });
-  if (spare == spares_.end()) return inbox_.write_temporary(content);
+  if (spare == spares_.end()) return inbox_.write_temporary(content, attributes);
   std::string name = std::move(spare->temporary_name);
   spares_.erase(spare);
   const auto there = inbox_.find_temporary(name);
   if (there && *there == Inbox::Temporary::present) return name;
-  return inbox_.write_temporary(content);
+  return inbox_.write_temporary(content, attributes);
 }
 
 Result<std::string> SqliteStore::finish_received(const ReceivedRow& row) {
@@ -509,7 +534,7 @@ Result<std::string> SqliteStore::finish_received(const ReceivedRow& row) {
     auto published = inbox_.publish(row.temporary_name, row.inbox_name);
     if (!published) return published.error();
     name = std::move(published).value();
-  } else if (auto durable = inbox_.sync(); !durable) {
+  } else if (auto durable = inbox_.sync(row.inbox_name); !durable) {
     return durable.error();  // renamed before the power went; make sure of it
   }
   auto done = note_published(row.id, name);
@@ -566,14 +591,18 @@ Result<StoreAnswer> SqliteStore::run(const Purge& operation) {
        "AND finished_utc < ?2 AND state IN ('delivered', 'failed', 'expired'))",
        "DELETE FROM outgoing_priority WHERE item = ?1 AND EXISTS (SELECT 1 FROM outgoing WHERE id "
        "= ?1 AND finished_utc < ?2 AND state IN ('delivered', 'failed', 'expired'))",
+       "DELETE FROM outgoing_file WHERE item = ?1 AND EXISTS (SELECT 1 FROM outgoing WHERE id = ?1 "
+       "AND finished_utc < ?2 AND state IN ('delivered', 'failed', 'expired'))",
        "DELETE FROM outgoing WHERE id = ?1 AND finished_utc < ?2 AND state IN ('delivered', "
        "'failed', 'expired')"},
       before);
   auto received = purge(
       "SELECT id FROM received INDEXED BY received_by_source",
       {"DELETE FROM received WHERE id = ?1 AND state = 'delivered' AND received_utc < ?2"}, before);
+  auto offered = TransferTable(db_).purge({operation.now.value - config_.keep_partial_s}, {before});
   if (!sent) return sent.error();
   if (!received) return received.error();
+  if (!offered) return offered.error();
   return StoreAnswer(Saved{});
 }
 
@@ -589,8 +618,370 @@ Result<StoreAnswer> SqliteStore::run(const MoveTimes& operation) {
   auto received = db_.prepare("UPDATE received SET received_utc = received_utc + ?1");
   if (!received) return received.error();
   if (auto done = received->bind(step).run(); !done) return done.error();
+  auto offered = db_.prepare(
+      "UPDATE transfer_in SET begun_utc = begun_utc + ?1, changed_utc = changed_utc + ?1");
+  if (!offered) return offered.error();
+  if (auto done = offered->bind(step).run(); !done) return done.error();
   if (auto done = transaction->commit(); !done) return done.error();
   return StoreAnswer(Saved{});
+}
+
+// --- Transfers -----------------------------------------------------------------------------------
+
+Result<StoreAnswer> SqliteStore::run(const PrepareImage& operation) {
+  const auto item = find(operation.id);
+  if (!item) return item.error();
+  if (!*item) return Error{ErrorCode::not_found, "no such file in the spool"};
+  const auto content = read_outgoing(operation.id);
+  if (!content) return content.error();
+  auto ready = OutgoingImages(db_).prepare(operation, **item, *content);
+  if (!ready) return ready.error();
+  return StoreAnswer(std::move(ready).value());
+}
+
+Result<StoreAnswer> SqliteStore::run(const ReadImage& operation) {
+  auto octets = OutgoingImages(db_).read(operation);
+  if (!octets) return octets.error();
+  if (*octets) return StoreAnswer(Content{std::move(**octets)});
+  return run(ReadContent{operation.id, operation.offset, operation.octets_max});
+}
+
+Result<StoreAnswer> SqliteStore::run(const OpenTransfer& operation) {
+  TransferTable table(db_);
+  const auto row = table.find(operation.key);
+  if (!row) return row.error();
+  const bool anew = *row && (*row)->done &&
+                    ((*row)->manifest.sha256 != operation.manifest.sha256 ||
+                     (*row)->changed.value < operation.now.value - config_.duplicate_window_s);
+  if (anew) {
+    if (auto gone = table.drop((*row)->id); !gone) return gone.error();
+  }
+  auto news = *row && !anew ? go_on(**row, operation) : begin_transfer(operation);
+  if (!news) return news.error();
+  return StoreAnswer(std::move(news).value());
+}
+
+Result<TransferNews> SqliteStore::go_on(const TransferTable::Row& row,
+                                        const OpenTransfer& operation) {
+  TransferNews news;
+  if (row.done) {
+    news.state = TransferNews::State::done;
+    news.repeated = true;
+    return news;
+  }
+  TransferTable table(db_);
+  if (auto updated = table.update(row, operation); !updated) return updated.error();
+  auto have = table.have(row.id);
+  if (!have) return have.error();
+  news.have = std::move(have).value();
+  if (!news.have.empty()) return news;
+  if (auto added = add_signature(operation, news); !added) return added.error();
+  return news;
+}
+
+Result<TransferNews> SqliteStore::begin_transfer(const OpenTransfer& operation) {
+  const TransferManifest& manifest = operation.manifest;
+  TransferNews news;
+  // The same file may have come by BFTP, and its acknowledgement was lost.
+  const StoreFile same{.source = operation.key.source,
+                       .source_sap = operation.source_sap,
+                       .updu_id = operation.updu_id,
+                       .name = manifest.name,
+                       .content = nullptr,
+                       .now = operation.now};
+  const auto by_bftp = find_received(same, manifest.sha256, manifest.size);
+  if (!by_bftp) return by_bftp.error();
+  if (*by_bftp && (*by_bftp)->delivered) {
+    news.state = TransferNews::State::done;
+    news.repeated = true;
+    news.inbox_name = (*by_bftp)->inbox_name;
+    return news;
+  }
+  const auto use = TransferTable(db_).use_of(operation.key.source);
+  if (!use) return use.error();
+  news.state = TransferNews::State::no_room;
+  if (use->transfers >= config_.station_transfers_max) {
+    news.text = "too many files have begun to arrive";
+    return news;
+  }
+  if (use->octets + manifest.image_octets > config_.station_transfer_octets_max) {
+    news.text = "too many octets have begun to arrive";
+    return news;
+  }
+  if (auto disk = check_disk(); !disk) {
+    news.text = "the disk is full";
+    return news;
+  }
+  news.state = TransferNews::State::open;
+  const auto id = TransferTable(db_).insert(operation);
+  if (!id) return id.error();
+  auto content = find_content(manifest.sha256);
+  if (!content) return content.error();
+  if (*content && (*content)->size() == manifest.size) {
+    const TransferTable::Row row{.id = *id,
+                                 .key = operation.key,
+                                 .updu_id = operation.updu_id,
+                                 .manifest = manifest,
+                                 .changed = operation.now};
+    auto put = put_into_inbox(row, std::move(**content), operation.now);
+    if (!put) return put.error();
+    put->had_it = true;
+    return put;
+  }
+  if (auto added = add_signature(operation, news); !added) return added.error();
+  return news;
+}
+
+/// Returns the content with this hash if a file in the inbox has it.
+Result<std::optional<Bytes>> SqliteStore::find_content(ByteSpan sha256) {
+  std::vector<std::string> names;
+  {
+    auto rows = db_.prepare(
+        "SELECT inbox_name FROM received WHERE sha256 = ? AND state = 'delivered' ORDER BY id DESC "
+        "LIMIT 3");
+    if (!rows) return rows.error();
+    rows->bind_blob(sha256);
+    while (true) {
+      const auto row = rows->step();
+      if (!row) return row.error();
+      if (!*row) break;
+      names.push_back(rows->octets(0));
+    }
+  }
+  for (const std::string& name : names) {
+    auto content = InboxTree(config_.inbox).read(name, config_.file_octets_max);
+    if (!content) continue;
+    const Bytes digest = sha256_of(*content);
+    if (std::equal(digest.begin(), digest.end(), sha256.begin(), sha256.end())) {
+      return std::optional<Bytes>(std::move(content).value());
+    }
+  }
+  return std::optional<Bytes>();
+}
+
+/// Adds the signature of the last file with this name from the station, as it is in the inbox now.
+Result<void> SqliteStore::add_signature(const OpenTransfer& operation, TransferNews& news) {
+  if (!operation.wants_signature || operation.manifest.size < kDeltaOctetsMin) return {};
+  Bytes base;
+  {
+    auto row = db_.prepare(
+        "SELECT sha256 FROM received WHERE source = ? AND name = ? AND size >= ? AND state = "
+        "'delivered' ORDER BY id DESC LIMIT 1");
+    if (!row) return row.error();
+    row->bind_text(to_string(operation.key.source))
+        .bind_blob(std::string_view(operation.manifest.name))
+        .bind(static_cast<std::int64_t>(kDeltaOctetsMin));
+    const auto found = row->step();
+    if (!found) return found.error();
+    if (!*found) return {};
+    base = row->blob(0);
+  }
+  const auto content = find_content(base);
+  if (!content) return content.error();
+  if (!*content) return {};
+  auto signature = signature_of(**content);
+  if (!signature) return {};
+  news.base = std::move(base);
+  news.signature = std::move(signature).value();
+  return {};
+}
+
+Result<StoreAnswer> SqliteStore::run(const SaveBlocks& operation) {
+  auto done = TransferTable(db_).save(operation);
+  if (!done) return done.error();
+  return StoreAnswer(Saved{});
+}
+
+Result<StoreAnswer> SqliteStore::run(const DropTransfer& operation) {
+  TransferTable table(db_);
+  const auto row = table.find(operation.key);
+  if (!row) return row.error();
+  if (*row && !(*row)->done) {
+    if (auto gone = table.drop((*row)->id); !gone) return gone.error();
+  }
+  return StoreAnswer(Saved{});
+}
+
+Result<StoreAnswer> SqliteStore::run(const ListTransfers& operation) {
+  TransferTable table(db_);
+  auto rows = table.open_rows(operation.transfers_max);
+  if (!rows) return rows.error();
+  OpenTransfers open;
+  for (TransferTable::Row& row : *rows) {
+    auto have = table.have(row.id);
+    if (!have) return have.error();
+    open.transfers.push_back(
+        {row.key, row.updu_id, std::move(row.manifest), std::move(have).value()});
+  }
+  return StoreAnswer(std::move(open));
+}
+
+/// Returns the file that an image gives.
+Result<Bytes> SqliteStore::file_of(const TransferTable::Row& row, ByteSpan image) {
+  const TransferManifest& manifest = row.manifest;
+  if (manifest.form == ImageForm::plain) return Bytes(image.begin(), image.end());
+  if (manifest.form == ImageForm::zstd) return expand(image, manifest.size);
+  const auto base = find_content(manifest.base);
+  if (!base) return base.error();
+  if (!*base) return Error{ErrorCode::not_found, "the older version of the file is gone"};
+  return apply_delta(**base, image, manifest.size);
+}
+
+Result<StoreAnswer> SqliteStore::run(const FinishTransfer& operation) {
+  TransferTable table(db_);
+  const auto row = table.find(operation.key);
+  if (!row) return row.error();
+  if (!*row) return Error{ErrorCode::not_found, "the transfer is not open"};
+  TransferNews news;
+  if ((*row)->done) {
+    news.state = TransferNews::State::done;
+    news.repeated = true;
+    return StoreAnswer(std::move(news));
+  }
+  auto image = table.image(**row);
+  if (!image && image.error().code != ErrorCode::bad_checksum) return image.error();
+  auto content = image ? file_of(**row, *image) : image.error();
+  if (content && sha256_of(*content) == (*row)->manifest.sha256) {
+    auto put = put_into_inbox(**row, std::move(content).value(), operation.now);
+    if (!put) return put.error();
+    return StoreAnswer(std::move(put).value());
+  }
+  const bool from_disk = !content && content.error().code == ErrorCode::io;
+  if (from_disk) return content.error();
+  const bool no_base = !content && content.error().code == ErrorCode::not_found;
+  if (image) {
+    if (auto rejected = table.reject(**row); !rejected) return rejected.error();
+    if (no_base || (*row)->failures > 0) {
+      if (auto gone = table.drop((*row)->id); !gone) return gone.error();
+      news.state = no_base ? TransferNews::State::no_base : TransferNews::State::bad;
+      news.text = no_base ? content.error().detail : "what arrived is not what was offered";
+      return StoreAnswer(std::move(news));
+    }
+  }
+  auto have = table.have((*row)->id);
+  if (!have) return have.error();
+  news.have = std::move(have).value();
+  return StoreAnswer(std::move(news));
+}
+
+// The row of the file and the note of it come at once, so that a file is published once, whenever
+// the power goes.
+Result<TransferNews> SqliteStore::put_into_inbox(const TransferTable::Row& transfer, Bytes content,
+                                                 UtcSeconds now) {
+  ReceivedRow row;
+  if (transfer.received > 0) {
+    auto select =
+        db_.prepare("SELECT id, state, temporary_name, inbox_name FROM received WHERE id = ?");
+    if (!select) return select.error();
+    const auto found = select->bind(transfer.received).step();
+    if (!found) return found.error();
+    if (*found) {
+      row = {select->integer(0), select->text(1) == "delivered", select->text(2),
+             select->octets(3)};
+    }
+  }
+  if (row.id == 0) {
+    if (auto disk = check_disk(); !disk) return disk.error();
+    auto transaction = Transaction::begin(db_);
+    if (!transaction) return transaction.error();
+    const StoreFile file{.source = transfer.key.source,
+                         .source_sap = kRcopSap,
+                         .updu_id = transfer.updu_id,
+                         .name = transfer.manifest.name,
+                         .content = std::make_shared<const Bytes>(std::move(content)),
+                         .now = now,
+                         .mtime = transfer.manifest.mtime,
+                         .mode = transfer.manifest.mode,
+                         .folders = true};
+    auto inserted = insert_received(file, transfer.manifest.sha256);
+    if (!inserted) return inserted.error();
+    row = std::move(inserted).value();
+    auto noted = TransferTable(db_).note_received(transfer.id, row.id);
+    if (!noted) return noted.error();
+    if (auto done = transaction->commit(); !done) return done.error();
+  }
+  TransferNews news;
+  news.state = TransferNews::State::done;
+  news.inbox_name = row.inbox_name;
+  if (!row.delivered) {
+    auto name = finish_received(row);
+    if (!name) return name.error();
+    news.inbox_name = std::move(name).value();
+  }
+  auto ended = TransferTable(db_).end(transfer.id, now);
+  if (!ended) return ended.error();
+  return news;
+}
+
+Result<StoreAnswer> SqliteStore::run(const ReleaseSuspended& operation) {
+  OpenItems open;
+  const auto item = find(operation.id);
+  if (!item) return item.error();
+  const bool suspended = *item && (*item)->destination == operation.destination &&
+                         (*item)->state == SpoolState::held && (*item)->reason == kSuspendedThere;
+  if (suspended) {
+    auto released = change(SpoolChange::release, operation.id, operation.now);
+    if (!released) return released.error();
+    open.items.push_back(std::move(released).value());
+  }
+  return StoreAnswer(std::move(open));
+}
+
+// --- The inbox, for other stations ---------------------------------------------------------------
+
+Result<StoreAnswer> SqliteStore::run(const ListInbox& operation) {
+  auto entries = InboxTree(config_.inbox).list(operation.path);
+  if (!entries) return entries.error();
+  InboxListing listing;
+  listing.total = static_cast<std::uint32_t>(entries->size());
+  for (std::size_t i = operation.first; i < entries->size(); ++i) {
+    if (listing.entries.size() == operation.entries_max) break;
+    listing.entries.push_back({std::move((*entries)[i]), {}});
+  }
+  return StoreAnswer(std::move(listing));
+}
+
+Result<StoreAnswer> SqliteStore::run(const StatInbox& operation) {
+  const InboxTree tree(config_.inbox);
+  auto entry = tree.stat(operation.path);
+  if (!entry) return entry.error();
+  InboxListing listing{.entries = {{std::move(entry).value(), {}}}, .total = 1};
+  if (!listing.entries[0].entry.folder) {
+    const auto content = tree.read(operation.path, config_.file_octets_max);
+    if (!content) return content.error();
+    listing.entries[0].sha256 = sha256_of(*content);
+  }
+  return StoreAnswer(std::move(listing));
+}
+
+Result<StoreAnswer> SqliteStore::run(const RemoveFromInbox& operation) {
+  auto removed = InboxTree(config_.inbox).remove(operation.path);
+  if (!removed) return removed.error();
+  return StoreAnswer(InboxListing{});
+}
+
+Result<StoreAnswer> SqliteStore::run(const SendFromInbox& operation) {
+  {
+    auto row = db_.prepare(
+        "SELECT 1 FROM outgoing JOIN outgoing_file ON item = id WHERE destination = ? AND request "
+        "= ? LIMIT 1");
+    if (!row) return row.error();
+    const auto found = row->bind_text(to_string(operation.to)).bind(operation.request).step();
+    if (!found) return found.error();
+    if (*found) return StoreAnswer(InboxListing{});  // it was asked for before
+  }
+  Bytes content;
+  auto entry =
+      InboxTree(config_.inbox).stat_and_read(operation.path, config_.file_octets_max, content);
+  if (!entry) return entry.error();
+  auto id = enqueue({.destination = operation.to,
+                     .name = entry->name,
+                     .content = std::move(content),
+                     .now = operation.now,
+                     .mtime = entry->mtime,
+                     .request = operation.request});
+  if (!id) return id.error();
+  return StoreAnswer(InboxListing{});
 }
 
 Result<void> SqliteStore::purge(const char* select,

@@ -13,6 +13,7 @@
 #include "gateways/common/inbox.h"
 #include "gateways/common/sqlite_store_db.h"
 #include "gateways/common/store_port.h"
+#include "gateways/common/transfer_table.h"
 #include "s5066d/base/result.h"
 
 namespace s5066::gateways {
@@ -24,6 +25,9 @@ struct NewItem {
   Bytes content;
   UtcSeconds now;
   std::optional<std::uint8_t> priority = std::nullopt;  // 0..15
+  std::int64_t mtime = 0;                               // UTC seconds; 0 if unknown
+  std::uint16_t mode = 0;                               // permissions; 0 if unknown
+  std::uint32_t request = 0;  // number of the `get` of the other station that asks for it
 };
 
 /// The rows that an operator wants to see.
@@ -43,6 +47,9 @@ class SqliteStore {
     std::size_t station_items_max = 2000;         // of these for one station
     std::int64_t duplicate_window_s = 2 * 86400;  // decision 0001
     std::int64_t keep_finished_s = 30 * 86400;
+    std::int64_t keep_partial_s = 14 * 86400;  // files that no more octets come for
+    std::size_t station_transfers_max = 64;    // files that one station has begun to send
+    std::uint64_t station_transfer_octets_max = 128u << 20;  // of all these
     std::uint8_t first_updu_id = 0;    // of a new spool: random, or peers take new for old
     std::uint64_t reserve_octets = 0;  // of the disk, for what is in the spool already
     bool fills_reserve = true;         // false for users who only hand over and look
@@ -99,6 +106,26 @@ class SqliteStore {
   Result<StoreAnswer> run(const StoreFile& operation);
   Result<StoreAnswer> run(const Purge& operation);
   Result<StoreAnswer> run(const MoveTimes& operation);
+  Result<StoreAnswer> run(const PrepareImage& operation);
+  Result<StoreAnswer> run(const ReadImage& operation);
+  Result<StoreAnswer> run(const OpenTransfer& operation);
+  Result<StoreAnswer> run(const SaveBlocks& operation);
+  Result<StoreAnswer> run(const FinishTransfer& operation);
+  Result<StoreAnswer> run(const DropTransfer& operation);
+  Result<StoreAnswer> run(const ListTransfers& operation);
+  Result<StoreAnswer> run(const ListInbox& operation);
+  Result<StoreAnswer> run(const StatInbox& operation);
+  Result<StoreAnswer> run(const RemoveFromInbox& operation);
+  Result<StoreAnswer> run(const SendFromInbox& operation);
+  Result<StoreAnswer> run(const ReleaseSuspended& operation);
+
+  Result<Bytes> read_outgoing(SpoolId id);
+  Result<TransferNews> go_on(const TransferTable::Row& row, const OpenTransfer& operation);
+  Result<TransferNews> begin_transfer(const OpenTransfer& operation);
+  Result<std::optional<Bytes>> find_content(ByteSpan sha256);
+  Result<void> add_signature(const OpenTransfer& operation, TransferNews& news);
+  Result<Bytes> file_of(const TransferTable::Row& row, ByteSpan image);
+  Result<TransferNews> put_into_inbox(const TransferTable::Row& row, Bytes content, UtcSeconds now);
 
   struct ReceivedRow {
     std::int64_t id = 0;
@@ -106,10 +133,11 @@ class SqliteStore {
     std::string temporary_name;
     std::string inbox_name;
   };
-  Result<std::optional<ReceivedRow>> find_received(const StoreFile& file, ByteSpan sha256);
+  Result<std::optional<ReceivedRow>> find_received(const StoreFile& file, ByteSpan sha256,
+                                                   std::size_t size);
   Result<bool> has_id_come_round(const StoreFile& file, std::int64_t row);
   Result<ReceivedRow> insert_received(const StoreFile& file, ByteSpan sha256);
-  Result<std::string> take_temporary(ByteSpan content, ByteSpan sha256);
+  Result<std::string> take_temporary(const StoreFile& file, ByteSpan sha256);
   Result<std::string> finish_received(const ReceivedRow& row);
   Result<void> note_published(std::int64_t row, const std::string& name);
   Result<void> park(SpoolId id, std::string_view reason);

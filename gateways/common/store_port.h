@@ -12,6 +12,9 @@
 #include <variant>
 #include <vector>
 
+#include "gateways/common/inbox_types.h"
+#include "gateways/common/range_set.h"
+#include "gateways/common/transfer_manifest.h"
 #include "s5066d/base/bytes.h"
 #include "s5066d/base/ids.h"
 #include "s5066d/base/result.h"
@@ -105,6 +108,9 @@ struct StoreFile {
   std::string name;  // as it was on the air
   std::shared_ptr<const Bytes> content;
   UtcSeconds now;
+  std::int64_t mtime = 0;  // UTC seconds; 0 if unknown
+  std::uint16_t mode = 0;  // permissions; 0 if unknown
+  bool folders = false;    // the name may have folders in it
 };
 /// Removes rows that have been finished for long. Answer: Saved; an error where some could not be
 /// removed, though others have been.
@@ -118,7 +124,100 @@ struct MoveTimes {
   std::chrono::seconds step{};
   SpoolId last;
 };
-using StoreOperation = std::variant<ListOpen, ReadContent, SaveItem, StoreFile, Purge, MoveTimes>;
+
+// --- Requests of the transfer service ------------------------------------------------------------
+
+/// Makes the octets on the air of a file, unless they are made already. Answer: ImageReady.
+struct PrepareImage {
+  SpoolId id;
+  std::shared_ptr<const Bytes> signature;  // of the file `base`; null: no difference
+  Bytes base;
+  bool without_delta = false;  // a difference that was made is thrown away
+};
+/// A piece of the octets on the air. Answer: Content, as for ReadContent.
+struct ReadImage {
+  SpoolId id;
+  std::uint64_t offset = 0;
+  std::size_t octets_max = SIZE_MAX;
+};
+/// A transfer at its receiver.
+struct TransferKey {
+  Address source;
+  std::uint32_t number = 0;
+  friend auto operator<=>(const TransferKey&, const TransferKey&) = default;
+};
+/// Begins a transfer that another station offers, or goes on with it. Answer: TransferNews.
+struct OpenTransfer {
+  TransferKey key;
+  SapId source_sap;
+  std::uint8_t updu_id = 0;  // that of the same file by BFTP
+  TransferManifest manifest;
+  bool wants_signature = false;
+  UtcSeconds now;
+};
+/// Keeps blocks of an open transfer. Answer: Saved; `not_found` if the transfer is not open.
+struct SaveBlocks {
+  struct Block {
+    std::uint32_t at = 0;
+    Bytes octets;
+  };
+  TransferKey key;
+  std::shared_ptr<const std::vector<Block>> blocks;
+  UtcSeconds now;
+};
+/// Puts the file of a transfer that has all its octets into the inbox. Answer: TransferNews.
+struct FinishTransfer {
+  TransferKey key;
+  UtcSeconds now;
+};
+/// Forgets an open transfer and its octets. Answer: Saved.
+struct DropTransfer {
+  TransferKey key;
+};
+/// The open transfers, the youngest first. Answer: OpenTransfers.
+struct ListTransfers {
+  std::uint32_t transfers_max = 0;
+};
+
+/// Releases a file that is held because its station suspended it. Answer: OpenItems, with the row
+/// if it was released.
+struct ReleaseSuspended {
+  SpoolId id;
+  Address destination;
+  UtcSeconds now;
+};
+/// The reason for which such a file is held.
+inline constexpr std::string_view kSuspendedThere = "suspended by the other station";
+
+// --- Requests about the inbox, of other stations -------------------------------------------------
+
+/// Entries of a folder from `first` on, in the order of their names. Answer: InboxListing.
+struct ListInbox {
+  std::string path;
+  std::uint32_t first = 0;
+  std::size_t entries_max = 0;
+};
+/// One entry with its digest. Answer: InboxListing.
+struct StatInbox {
+  std::string path;
+};
+/// Answer: InboxListing without entries.
+struct RemoveFromInbox {
+  std::string path;
+};
+/// Puts a file of the inbox into the spool for a station, once for each request. Answer:
+/// InboxListing without entries.
+struct SendFromInbox {
+  std::string path;
+  Address to;
+  std::uint32_t request = 0;
+  UtcSeconds now;
+};
+
+using StoreOperation =
+    std::variant<ListOpen, ReadContent, SaveItem, StoreFile, Purge, MoveTimes, PrepareImage,
+                 ReadImage, OpenTransfer, SaveBlocks, FinishTransfer, DropTransfer, ListTransfers,
+                 ListInbox, StatInbox, RemoveFromInbox, SendFromInbox, ReleaseSuspended>;
 
 struct StoreRequest {
   StoreTicket ticket;
@@ -140,7 +239,46 @@ struct FileStored {
   bool repeated = false;   // it was there already; nothing was written
   std::string inbox_name;  // file name in the inbox
 };
-using StoreAnswer = std::variant<OpenItems, Content, Saved, FileStored>;
+struct ImageReady {
+  TransferManifest manifest;  // without expiry and priority
+  bool known_there = false;   // a file of this name or content was delivered to the station before
+};
+struct TransferNews {
+  enum class State : std::uint8_t {
+    open,     // `have` is on the disk
+    done,     // the file is in the inbox
+    no_room,  // the limits of the station or of the disk do not allow it now
+    bad,      // what arrived is not what was offered, again
+    no_base   // the file to which the difference belongs is no longer there
+  };
+  State state = State::open;
+  RangeSet have;
+  bool had_it = false;     // done, and the content was there before
+  bool repeated = false;   // done before
+  std::string inbox_name;  // done
+  std::string text;        // why not
+  Bytes base;              // SHA-256 of an older file
+  Bytes signature;         // of it; empty if there is none
+};
+struct OpenTransfers {
+  struct Transfer {
+    TransferKey key;
+    std::uint8_t updu_id = 0;
+    TransferManifest manifest;
+    RangeSet have;
+  };
+  std::vector<Transfer> transfers;
+};
+struct InboxListing {
+  struct Item {
+    InboxItem entry;
+    Bytes sha256;  // only of StatInbox
+  };
+  std::vector<Item> entries;
+  std::uint32_t total = 0;  // of the folder
+};
+using StoreAnswer = std::variant<OpenItems, Content, Saved, FileStored, ImageReady, TransferNews,
+                                 OpenTransfers, InboxListing>;
 
 struct StoreResult {
   StoreTicket ticket;

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // s5066-relay, the file relay of STANAG 5066 Annex F: its commands and its service.
+#include <algorithm>
 #include <boost/program_options.hpp>
 #include <iostream>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "config/load.h"
 #include "config/proto/control.pb.h"
@@ -11,6 +15,7 @@
 #include "gateways/file_relay/relay_commands.h"
 #include "gateways/file_relay/relay_service.h"
 #include "gateways/file_relay/relay_setup.h"
+#include "gateways/file_relay/transfer_commands.h"
 #include "s5066d/posix/main_tail.h"
 
 namespace {
@@ -51,6 +56,66 @@ std::optional<int> send(const Config& config, const ServiceArguments& arguments,
                                log);
 }
 
+/// A station by its address or its name in the address book. A problem is told, and nothing
+/// returned.
+std::optional<Address> station_of(const AddressBook& book, const std::string& text) {
+  const auto station = book.find(text);
+  if (station && !station->group) return *station;
+  usage(station ? escaped(text) + " is a group, not a station" : station.error().detail);
+  return std::nullopt;
+}
+
+/// Stations with commas between them. A problem is told, and nothing returned.
+std::optional<std::vector<Address>> stations_of(const AddressBook& book, const std::string& text) {
+  std::vector<Address> stations;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    const auto station = station_of(book, text.substr(at, end - at));
+    if (!station) return std::nullopt;
+    stations.push_back(*station);
+    at = end + 1;
+  }
+  return stations;
+}
+
+std::optional<int> put(const Config& config, const ServiceArguments& arguments) {
+  const auto& given = arguments.given;
+  if (!given.count("to") || arguments.words.empty()) {
+    return usage("put needs --to STATION and files or folders");
+  }
+  auto stations = stations_of(config->book, given["to"].as<std::string>());
+  if (!stations) return posix::kExitUsage;
+  std::optional<std::uint8_t> priority;
+  if (given.count("priority")) {
+    const unsigned value = given["priority"].as<unsigned>();
+    if (value > 15) return usage("--priority is 0 to 15");
+    priority = static_cast<std::uint8_t>(value);
+  }
+  return file_relay::put_files(*config,
+                               {.files = arguments.words,
+                                .to = std::move(*stations),
+                                .priority = priority,
+                                .wait = given.count("wait") > 0 || given.count("progress") > 0,
+                                .progress = given.count("progress") > 0,
+                                .form = arguments.form});
+}
+
+/// Carries out a command about STATION:PATH.
+std::optional<int> far_inbox(const Config& config, const ServiceArguments& arguments,
+                             file_relay::InboxRequest request) {
+  const bool needs_path = request != file_relay::InboxRequest::list;
+  const std::string text = arguments.words.size() == 1 ? arguments.words[0] : "";
+  const std::size_t colon = text.find(':');
+  const std::string path = colon == std::string::npos ? "" : text.substr(colon + 1);
+  if (text.empty() || (needs_path && path.empty())) {
+    return usage(arguments.command +
+                 (needs_path ? " needs STATION:PATH" : " needs STATION:[PATH]"));
+  }
+  const auto station = station_of(config->book, text.substr(0, colon));
+  if (!station) return posix::kExitUsage;
+  return file_relay::ask_far_inbox(*config, request, *station, path, arguments.form);
+}
+
 std::optional<int> queue(const Config& config, const ServiceArguments& arguments, bool all) {
   if (!arguments.words.empty()) return std::nullopt;
   const auto& given = arguments.given;
@@ -71,6 +136,17 @@ std::optional<int> queue(const Config& config, const ServiceArguments& arguments
 
 /// Carries out a command about one file.
 std::optional<int> about_file(const Config& config, const ServiceArguments& arguments) {
+  using file_relay::ControlAction;
+  static const std::map<std::string, ControlAction> kArriving = {{"hold", ControlAction::suspend},
+                                                                 {"release", ControlAction::resume},
+                                                                 {"cancel", ControlAction::cancel}};
+  const auto arriving = kArriving.find(arguments.command);
+  const bool from_station =
+      arguments.words.size() == 1 && arguments.words[0].find('/') != std::string::npos;
+  if (from_station && arriving != kArriving.end()) {
+    return file_relay::change_arriving(*config, arriving->second, arguments.words[0],
+                                       arguments.form);
+  }
   const auto id =
       gateways::parse_spool_id(arguments.words.size() == 1 ? arguments.words[0] : std::string());
   if (!id) return usage(arguments.command + " needs the number of a file, as in queue");
@@ -98,6 +174,30 @@ gateways::ServiceProgram program(Config& config) {
        [&config](const ServiceArguments& arguments, LogSink& log) {
          return send(config, arguments, log);
        }},
+      {"put", "--to STATION[,STATION] [--priority N] FILE... [--wait] [--progress]",
+       "hand files, or all files of folders, to the relay",
+       [&config](const ServiceArguments& arguments, LogSink&) { return put(config, arguments); }},
+      {"get", "STATION:PATH", "fetch a file from the inbox of another station",
+       [&config](const ServiceArguments& arguments, LogSink&) {
+         return far_inbox(config, arguments, file_relay::InboxRequest::get);
+       }},
+      {"ls", "STATION:[PATH]", "list the inbox of another station",
+       [&config](const ServiceArguments& arguments, LogSink&) {
+         return far_inbox(config, arguments, file_relay::InboxRequest::list);
+       }},
+      {"rm", "STATION:PATH", "delete a file in the inbox of another station",
+       [&config](const ServiceArguments& arguments, LogSink&) {
+         return far_inbox(config, arguments, file_relay::InboxRequest::remove);
+       }},
+      {"stat", "STATION:PATH", "size, time and digest of a file of another station",
+       [&config](const ServiceArguments& arguments, LogSink&) {
+         return far_inbox(config, arguments, file_relay::InboxRequest::stat);
+       }},
+      {"watch", "", "how far the files are, until none is on its way",
+       [&config](const ServiceArguments& arguments, LogSink&) -> std::optional<int> {
+         if (!arguments.words.empty()) return std::nullopt;
+         return file_relay::watch_transfers(*config, arguments.form);
+       }},
       {"queue", "[--all] [--state STATE] [--station STATION]", "the files that are not over",
        [&config](const ServiceArguments& arguments, LogSink&) {
          return queue(config, arguments, false);
@@ -107,14 +207,15 @@ gateways::ServiceProgram program(Config& config) {
          return queue(config, arguments, true);
        }},
       {"show", "ID", "one file, and what it waits for", one},
-      {"hold", "ID", "keep it until it is released", one},
-      {"release", "ID", "let a held file go on", one},
+      {"hold", "ID", "keep it until it is released; also STATION/NUMBER, as in incoming", one},
+      {"release", "ID", "let a held file go on; also STATION/NUMBER", one},
       {"retry", "ID", "try again at once, for as long as it had at first", one},
-      {"cancel", "ID", "give it up", one},
+      {"cancel", "ID", "give it up; also STATION/NUMBER", one},
   };
-  relay.verbs = {file_relay::kStatusVerb};
+  relay.aliases = {{"pause", "hold"}, {"resume", "release"}};
+  relay.verbs = {file_relay::kStatusVerb, file_relay::kIncomingVerb};
   relay.options.add_options()("to", options::value<std::string>()->value_name("STATION"),
-                              "with send: the station by its address or name")(
+                              "with send and put: the station by its address or name")(
       "priority", options::value<unsigned>()->value_name("N"),
       "with send: 0 to 15, larger goes first; the default is that of the configuration")(
       "all", "with queue: also what is over")(

@@ -212,16 +212,15 @@ std::string progress_of(const SpoolItem& item, const RelayConfig& config, Addres
   return progress_text(link, octets_of((*transfer)->octets()), *first, now);
 }
 
-int wait_for(SqliteStore& store, gateways::SpoolId id, const RelayConfig& config,
-             const SendOptions& options, LogSink& log) {
+/// Shows how far the file is until it is delivered or given up.
+Result<int> wait_for(SqliteStore& store, gateways::SpoolId id, const RelayConfig& config,
+                     const SendOptions& options) {
   ProgressLine line(options.progress && options.form == control::Form::text);
   std::optional<ProgressSample> first;
   while (true) {
     const auto item = store.find(id);
-    if (!item) return complain(log, options.file, item.error());
-    if (!item->has_value()) {
-      return complain(log, options.file, {ErrorCode::not_found, "the spool row is gone"});
-    }
+    if (!item) return item.error();
+    if (!item->has_value()) return Error{ErrorCode::not_found, "the spool row is gone"};
     if (is_final((*item)->state) && (*item)->state != SpoolState::held) {
       if ((*item)->state == SpoolState::delivered) line.show("delivered");
       return report(**item, options.form);
@@ -250,12 +249,25 @@ int send_file(const RelayConfig& config, const SendOptions& options, LogSink& lo
   const auto woken =
       control::ask<proto::Done>(control_socket_path(config), "wake", kControlTimeout);
   if (!woken) std::cerr << "s5066-relay: the relay does not run; the file waits in the spool\n";
-  if (options.wait) return wait_for(*store, *id, config, options, log);
+  if (options.wait) {
+    const auto ended = wait_for(*store, *id, config, options);
+    return ended ? *ended : complain(log, options.file, ended.error());
+  }
   if (text) return 0;
   SpoolItem accepted;
   accepted.id = *id;
   print_sent(accepted);
   return 0;
+}
+
+int wait_for_file(const RelayConfig& config, SpoolId id, Address to, bool progress,
+                  control::Form form) {
+  auto store = open_spool(config);
+  if (!store) return fail(store.error(), form);
+  const auto ended =
+      wait_for(*store, id, config,
+               {.destination = to, .file = {}, .wait = true, .progress = progress, .form = form});
+  return ended ? *ended : fail(ended.error(), form);
 }
 
 int show_queue(const RelayConfig& config, const gateways::ListFilter& filter, control::Form form) {

@@ -29,6 +29,9 @@ struct SendOptions {
 /// to the log, too. Run by root, all go on as the owner of the spool folder once the file has been
 /// read, so that everything that they leave in the spool is the service's own.
 int send_file(const RelayConfig& config, const SendOptions& options, LogSink& log);
+/// Waits until a file is delivered or given up.
+int wait_for_file(const RelayConfig& config, SpoolId id, Address to, bool progress,
+                  control::Form form);
 /// Shows at most kRowsListed rows, the youngest first.
 int show_queue(const RelayConfig& config, const gateways::ListFilter& filter,
                control::Form form = control::Form::text);

@@ -3,16 +3,27 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "gateways/common/backup_types.h"
 #include "gateways/file_relay/relay_types.h"
+#include "gateways/file_relay/station_access.h"
 #include "s5066d/base/address_book.h"
 #include "s5066d/base/log.h"
 #include "s5066d/base/result.h"
 #include "sis/primitives.h"
 
 namespace s5066::file_relay {
+
+/// A directory whose files are sent.
+struct WatchFolder {
+  std::string directory;
+  std::vector<Address> to;
+  std::optional<std::uint8_t> priority;  // 0..15; none: that of the relay
+  bool keep = false;                     // in the folder `sent`; otherwise they are deleted
+};
 
 struct RelayConfig {
   // The subnet server.
@@ -44,6 +55,10 @@ struct RelayConfig {
   std::uint32_t file_octets_max = 16u << 20;
   std::uint32_t duplicate_window_s = 2 * 86400;    // not shorter than the sender's lifetime_s
   std::uint64_t spool_reserve_octets = 16u << 20;  // of the disk, for what is in the spool already
+
+  bool transfer_service = true;  // to stations that have it; BFTP to the others
+  AccessTable access;
+  std::vector<WatchFolder> watch_folders;
 
   AddressBook book;
   LogLevel log_level = LogLevel::info;

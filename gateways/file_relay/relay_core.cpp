@@ -6,6 +6,7 @@
 #include "s5066d/base/assert.h"
 #include "s5066d/base/deadline_table.h"
 #include "s5066d/base/duration_text.h"
+#include "s5066d/base/overloaded.h"
 #include "s5066d/base/take_front.h"
 
 namespace s5066::file_relay {
@@ -37,15 +38,27 @@ gateways::RcopReassembler::Config with_length_hook(gateways::RcopReassembler::Co
 RelayCore::RelayCore(const Config& config)
     : config_(config),
       reassembler_(with_length_hook(config.reassembler)),
-      sender_(config.sender, ids_, utc_),
-      receiver_(config.receiver, ids_, utc_) {
+      outbox_(config.outbox, ids_),
+      sender_(config.sender, ids_, utc_, outbox_),
+      receiver_(config.receiver, ids_, utc_),
+      transfer_receiver_(config.transfers, ids_, utc_, outbox_),
+      inbox_server_(config.inbox_server, ids_, utc_, outbox_),
+      far_inbox_(config.far_inbox, config.first_request, outbox_) {
   S5066_ASSERT(config.mtu_min > gateways::kRcopHeaderBytes);
 }
 
 void RelayCore::list(CounterRows& rows) const {
   sender_.counters().list(rows);
   receiver_.counters().list(rows);
+  transfer_receiver_.counters().list(rows);
+  inbox_server_.counters().list(rows);
+  outbox_.counters().list(rows);
   reassembler_.counters().list(rows);
+}
+
+void RelayCore::on_start(Instant now) {
+  sender_.on_start(now);
+  if (config_.sender.transfer_service) transfer_receiver_.on_start(now);
 }
 
 void RelayCore::on_clock(Instant now, UtcSeconds utc, Duration machine) {
@@ -70,6 +83,8 @@ void RelayCore::on(Instant now, const gateways::SisBound& event) {
   flow_on_ = true;
   emit(RelayEvent::Kind::bound, {}, std::to_string(event.mtu));
   sender_.on_bound(now, event.mtu);
+  transfer_receiver_.on_bound(now);
+  inbox_server_.on_bound(event.mtu);
 }
 
 void RelayCore::on(Instant now, const gateways::SisLost&) {
@@ -77,6 +92,7 @@ void RelayCore::on(Instant now, const gateways::SisLost&) {
   emit(RelayEvent::Kind::lost);
   sender_.on_lost(now);
   receiver_.on_lost(now);
+  outbox_.on_lost();
 }
 
 void RelayCore::on(Instant, const gateways::SisFlow& event) {
@@ -84,11 +100,47 @@ void RelayCore::on(Instant, const gateways::SisFlow& event) {
 }
 
 void RelayCore::on(Instant now, const gateways::SisIndication& event) {
+  now_ = now;
   sender_.on_heard(now, event.source);
+  if (config_.sender.transfer_service && take_message(now, event)) return;
   if (const auto pdu = reassembler_.on_updu(now, event.source, event.source_sap, event.updu)) {
     take(now, *pdu);
   }
   report_dropped();
+}
+
+/// Returns false if the U_PDU is not a message of the transfer service.
+bool RelayCore::take_message(Instant now, const gateways::SisIndication& event) {
+  const auto pdu = gateways::decode_rcop(event.updu);
+  if (!pdu || pdu->header.application_id != kTransferApplication) return false;
+  auto message = decode_transfer_message(pdu->data);
+  if (!message || pdu->header.segment != 0) {
+    emit(RelayEvent::Kind::message_ignored, event.source,
+         message ? "it has several segments" : to_string(message.error()));
+    return true;
+  }
+  sender_.on_service_heard(now, event.source);
+  const auto take_it = Overloaded{
+      [&](OfferMessage& m) {
+        transfer_receiver_.on_offer(now, event.source, event.source_sap, pdu->header.updu_id,
+                                    std::move(m));
+      },
+      [&](BlockMessage& m) { transfer_receiver_.on_block(now, event.source, std::move(m)); },
+      [&](HaveMessage& m) { sender_.on_message(now, event.source, m); },
+      [&](DoneMessage& m) { sender_.on_message(now, event.source, m); },
+      [&](RefuseMessage& m) { sender_.on_message(now, event.source, m); },
+      [&](SignatureMessage& m) { sender_.on_message(now, event.source, m); },
+      [&](ControlMessage& m) {
+        if (!m.from_sender) {
+          sender_.on_message(now, event.source, m);
+        } else if (m.action == ControlAction::cancel) {
+          transfer_receiver_.on_cancelled(now, event.source, m.number, m.text);
+        }
+      },
+      [&](RequestMessage& m) { inbox_server_.on_request(now, event.source, m); },
+      [&](AnswerMessage& m) { far_inbox_.on_answer(now, event.source, m); }};
+  std::visit(take_it, *message);
+  return true;
 }
 
 void RelayCore::report_dropped() {
@@ -130,6 +182,7 @@ void RelayCore::take(Instant now, const gateways::RcopReassembler::Complete& pdu
 }
 
 void RelayCore::on(Instant now, const gateways::SisConfirmed& event) {
+  if (outbox_.on_confirmed(event.id)) return;
   if (!receiver_.on_confirmed(now, event.id)) sender_.on_confirmed(now, event.id);
 }
 
@@ -142,12 +195,17 @@ void RelayCore::on(Instant now, const gateways::SisUnresolved& event) {
 }
 
 void RelayCore::refused(Instant now, gateways::SisRequestId id, const std::string& reason) {
+  if (outbox_.on_refused(now, id)) return;
   if (!receiver_.on_refused(now, id, reason)) sender_.on_refused(now, id, reason);
 }
 
 void RelayCore::on_store_result(Instant now, const gateways::StoreResult& result) {
-  const bool known = receiver_.on_store_result(now, result) || sender_.on_store_result(now, result);
+  const bool known = receiver_.on_store_result(now, result) ||
+                     transfer_receiver_.on_store_result(now, result) ||
+                     inbox_server_.on_store_result(result) || sender_.on_store_result(now, result);
   S5066_ASSERT(known);  // the store answers what was asked, once
+  now_ = now;
+  if (inbox_server_.take_enqueued()) sender_.on_spool_changed(now);
   if (result.reserve_used) emit(RelayEvent::Kind::spool_disk_full);
 }
 
@@ -155,23 +213,44 @@ void RelayCore::on_deadline(Instant now) {
   reassembler_.on_deadline(now);
   report_dropped();
   receiver_.on_deadline(now);
+  transfer_receiver_.on_deadline(now);
+  far_inbox_.on_deadline(now);
+  outbox_.on_deadline(now);
   sender_.on_deadline(now);
 }
 
 std::optional<Instant> RelayCore::next_deadline() const {
-  return earlier(reassembler_.next_deadline(),
-                 earlier(receiver_.next_deadline(), sender_.next_deadline()));
+  const auto answers = earlier(transfer_receiver_.next_deadline(),
+                               earlier(far_inbox_.next_deadline(), outbox_.next_deadline()));
+  const auto files = earlier(receiver_.next_deadline(), sender_.next_deadline());
+  return earlier(reassembler_.next_deadline(), earlier(answers, files));
+}
+
+std::optional<RelayEvent> RelayCore::poll_event() {
+  if (auto event = take_front(events_)) return event;
+  if (auto event = receiver_.poll_event()) return event;
+  if (auto event = inbox_server_.poll_event()) return event;
+  if (auto event = transfer_receiver_.poll_event()) {
+    const bool here = event->kind == RelayEvent::Kind::file_received ||
+                      event->kind == RelayEvent::Kind::repeat_received;
+    if (here && event->request != 0) {
+      far_inbox_.on_received(now_, event->peer, {event->request}, event->detail);
+    }
+    return event;
+  }
+  return sender_.poll_event();
 }
 
 // Acknowledgements go before files: the other side may be waiting with its next attempt.
 std::optional<RelayCore::Action> RelayCore::poll_action() {
-  if (auto event = take_front(events_)) return std::move(*event);
-  if (auto event = receiver_.poll_event()) return std::move(*event);
-  if (auto event = sender_.poll_event()) return std::move(*event);
+  if (auto event = poll_event()) return std::move(*event);
   if (auto request = receiver_.poll_store()) return std::move(*request);
+  if (auto request = transfer_receiver_.poll_store()) return std::move(*request);
+  if (auto request = inbox_server_.poll_store()) return std::move(*request);
   if (auto request = sender_.poll_store()) return std::move(*request);
   if (!bound_ || !flow_on_) return std::nullopt;
   if (auto updu = receiver_.poll_updu()) return std::move(*updu);
+  if (auto updu = outbox_.poll_updu()) return std::move(*updu);
   if (auto updu = sender_.poll_updu()) return std::move(*updu);
   return std::nullopt;
 }

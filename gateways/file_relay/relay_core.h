@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The file relay between its subnet port and its store, without either: RCOP reassembly, the
-// sending half, the receiving half, and the flow control of the subnet (A.2.1.14) over both.
+// sending half, the receiving halves of BFTP and of the transfer service, and the flow control of
+// the subnet (A.2.1.14) over all.
 #pragma once
 
 #include <deque>
@@ -11,9 +12,13 @@
 #include "gateways/common/rcop.h"
 #include "gateways/common/sis_port.h"
 #include "gateways/common/store_port.h"
+#include "gateways/file_relay/far_inbox.h"
+#include "gateways/file_relay/inbox_server.h"
+#include "gateways/file_relay/message_outbox.h"
 #include "gateways/file_relay/receiver_core.h"
 #include "gateways/file_relay/relay_types.h"
 #include "gateways/file_relay/sender_core.h"
+#include "gateways/file_relay/transfer_receiver.h"
 #include "s5066d/base/counter_set.h"
 #include "s5066d/base/driven_core.h"
 #include "s5066d/base/time.h"
@@ -27,7 +32,12 @@ class RelayCore {
     SenderCore::Config sender;
     ReceiverCore::Config receiver;
     gateways::RcopReassembler::Config reassembler;
-    std::size_t mtu_min = 300;  // a FRAPv2 with the longest name fits
+    MessageOutbox::Config outbox;
+    TransferReceiver::Config transfers;  // used if the sender has the transfer service
+    InboxServer::Config inbox_server;
+    FarInbox::Config far_inbox;
+    std::uint32_t first_request = 1;  // number; random
+    std::size_t mtu_min = 300;        // a FRAPv2 with the longest name fits
   };
   using Action = std::variant<RelayEvent, gateways::StoreRequest, gateways::SisUnidata>;
 
@@ -37,7 +47,7 @@ class RelayCore {
   /// First of all, and then now and then. `machine` is the steady clock of this machine, which
   /// `now` need not keep pace with.
   void on_clock(Instant now, UtcSeconds utc, Duration machine);
-  void on_start(Instant now) { sender_.on_start(now); }
+  void on_start(Instant now);
   void on_sis(Instant now, const gateways::SisEvent& event);
   void on_store_result(Instant now, const gateways::StoreResult& result);
   void on_spool_changed(Instant now) { sender_.on_spool_changed(now); }
@@ -54,6 +64,10 @@ class RelayCore {
   std::vector<TransferStatus> transfers() const { return sender_.transfers(); }
   const SenderCore& sender() const { return sender_; }
   const ReceiverCore& receiver() const { return receiver_; }
+  const TransferReceiver& transfer_receiver() const { return transfer_receiver_; }
+  TransferReceiver& transfer_receiver() { return transfer_receiver_; }
+  FarInbox& far_inbox() { return far_inbox_; }
+  const MessageOutbox& outbox() const { return outbox_; }
   const gateways::RcopReassembler& reassembler() const { return reassembler_; }
   /// Appends the counters of all parts.
   void list(CounterRows& rows) const;
@@ -68,6 +82,8 @@ class RelayCore {
   void on(Instant now, const gateways::SisUnresolved& event);
   void refused(Instant now, gateways::SisRequestId id, const std::string& reason);
   void take(Instant now, const gateways::RcopReassembler::Complete& pdu);
+  std::optional<RelayEvent> poll_event();
+  bool take_message(Instant now, const gateways::SisIndication& event);
   void report_dropped();
   void emit(RelayEvent::Kind kind, Address peer = {}, std::string detail = {});
 
@@ -75,8 +91,13 @@ class RelayCore {
   IdSource ids_;
   UtcClock utc_;
   gateways::RcopReassembler reassembler_;
+  MessageOutbox outbox_;
   SenderCore sender_;
   ReceiverCore receiver_;
+  TransferReceiver transfer_receiver_;
+  InboxServer inbox_server_;
+  FarInbox far_inbox_;
+  Instant now_{};
   bool bound_ = false;
   bool flow_on_ = false;
   std::deque<RelayEvent> events_;  // drained after every input

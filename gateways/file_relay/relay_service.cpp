@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
+#include <charconv>
 #include <chrono>
 #include <random>
 #include <utility>
@@ -10,9 +11,11 @@
 #include "config/proto/control.pb.h"
 #include "gateways/common/file_recovery.h"
 #include "gateways/common/inbox.h"
+#include "gateways/common/sha256.h"
 #include "gateways/common/spool_lock.h"
 #include "gateways/common/spool_recovery.h"
 #include "gateways/common/table_list.h"
+#include "gateways/file_relay/handover.h"
 #include "gateways/file_relay/relay_setup.h"
 #include "s5066d/control/json.h"
 #include "s5066d/posix/socket.h"
@@ -24,12 +27,27 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr std::size_t kStoreRequestsMax = 64;
+constexpr auto kLookAtFolders = std::chrono::seconds(2);
+constexpr std::uint32_t kWatchedRows = 200;
 /// The core has at most a spool's page of files and a window of U_PDUs under way, some thousands of
 /// actions. This is far above that, and a loop that never ends reaches it within seconds.
 constexpr std::size_t kStepsMax = 1'000'000;
 
 UtcSeconds utc_now() {
   return posix::to_utc_seconds(posix::utc_now());
+}
+
+/// An answer to a request of an earlier process must not fit one of this process.
+RelayCore::Config with_random_number(RelayCore::Config config) {
+  config.first_request = std::max(1u, std::random_device()());
+  return config;
+}
+
+std::optional<std::uint32_t> parse_number(std::string_view text) {
+  std::uint32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
 }
 
 LogLevel level_of(RelayEvent::Kind kind) {
@@ -50,6 +68,7 @@ LogLevel level_of(RelayEvent::Kind kind) {
     case RelayEvent::Kind::acknowledgement_unmatched:
     case RelayEvent::Kind::unknown_application:
     case RelayEvent::Kind::clock_set:
+    case RelayEvent::Kind::message_ignored:
       return LogLevel::warning;
     default:
       return LogLevel::info;
@@ -62,7 +81,7 @@ RelayService::RelayService(const RelayConfig& config, LogSink& log)
     : config_(config),
       host_("s5066-relay", log),
       log_(host_.log()),
-      core_(core_config(config)),
+      core_(with_random_number(core_config(config))),
       steps_("RelayService::drain ends", kStepsMax) {}
 
 RelayService::~RelayService() = default;
@@ -70,6 +89,9 @@ RelayService::~RelayService() = default;
 const control::VerbInfo kStatusVerb = {
     "status", "", "the binding to the server, files on their way, and stations that do not answer",
     control::answered_by<proto::RelayStatus>};
+
+const control::VerbInfo kIncomingVerb = {"incoming", "", "files that are arriving",
+                                         control::answered_by<proto::IncomingFiles>};
 
 // --- Start and stop ------------------------------------------------------------------------------
 
@@ -179,6 +201,8 @@ Result<void> RelayService::start() {
     asker_->ask();
   }
   drain();
+  for (const WatchFolder& folder : config_.watch_folders) folders_.emplace_back(folder);
+  if (!folders_.empty()) look_at_folders();
   return {};
 }
 
@@ -188,6 +212,7 @@ void RelayService::stop() {
   stopping_ = true;
   host_.stopping();
   timer_.cancel();
+  folder_timer_.cancel();
   asker_.reset();
   client_->stop();
 }
@@ -291,6 +316,191 @@ void RelayService::add_verbs() {
                 return change(asked, *id);
               });
   }
+  add_transfer_verbs();
+}
+
+void RelayService::add_transfer_verbs() {
+  using Answer = control::VerbTable::Answer;
+  control::VerbTable& verbs = host_.verbs();
+  verbs.add({"put", "NAME ADDRESS [PRIORITY]", "take a file that was handed over into the spool",
+             control::answered_by<proto::FileSent>},
+            [this](const control::Words& words) -> Answer {
+              if (words.size() != 2 && words.size() != 3) return std::nullopt;
+              const auto to = parse_address(words[1]);
+              if (!to || to->group) return std::nullopt;
+              std::optional<std::uint8_t> given;
+              if (words.size() == 3) {
+                const std::uint32_t priority = parse_number(words[2]).value_or(UINT32_MAX);
+                if (priority > 15) return std::nullopt;
+                given = static_cast<std::uint8_t>(priority);
+              }
+              return put(std::string(words[0]), *to, given);
+            });
+  verbs.add({"ask", "get|list|delete|stat ADDRESS [PATH]", "ask for the inbox of another station",
+             control::answered_by<proto::InboxAsked>},
+            [this](const control::Words& words) -> Answer {
+              if (words.size() != 2 && words.size() != 3) return std::nullopt;
+              const auto request = parse_inbox_request(words[0]);
+              const auto station = parse_address(words[1]);
+              const auto path = from_percent(words.size() == 3 ? words[2] : "");
+              if (!request || !station || station->group || !path) return std::nullopt;
+              return ask_inbox(*station, *request, *path);
+            });
+  verbs.add({"asked", "NUMBER", "the answer of the other station",
+             control::answered_by<proto::InboxAnswer>},
+            [this](const control::Words& words) -> Answer {
+              const auto number = parse_number(words.size() == 1 ? words[0] : "");
+              if (!number) return std::nullopt;
+              return inbox_answer({*number});
+            });
+  verbs.add(kIncomingVerb, [this](const control::Words& words) -> Answer {
+    if (!words.empty()) return std::nullopt;
+    return Result<std::string>(incoming());
+  });
+  verbs.add({"arriving", "cancel|suspend|resume STATION/NUMBER", "change a file that is arriving",
+             control::answered_by<proto::Done>},
+            [this](const control::Words& words) -> Answer {
+              if (words.size() != 2) return std::nullopt;
+              const auto action = parse_control_action(words[0]);
+              const std::size_t slash = words[1].find('/');
+              if (!action || slash == std::string_view::npos) return std::nullopt;
+              const auto station = parse_address(words[1].substr(0, slash));
+              const auto number = parse_number(words[1].substr(slash + 1));
+              if (!station || !number) return std::nullopt;
+              return change_incoming(*action, {*station, *number});
+            });
+}
+
+// The command has written the file into a folder of the spool, where it is taken from.
+Result<std::string> RelayService::put(const std::string& handed, Address to,
+                                      std::optional<std::uint8_t> priority) {
+  auto file = Handover(config_.spool_directory).read(handed, config_.file_octets_max);
+  if (!file) return file.error();
+  set_clock();
+  const auto id = operator_store_->enqueue({.destination = to,
+                                            .name = file->name,
+                                            .content = std::move(file->content),
+                                            .now = utc_now(),
+                                            .priority = priority,
+                                            .mtime = file->mtime,
+                                            .mode = file->mode});
+  if (const auto damage = operator_store_->damage()) {
+    asio::post(host_.io(), [this, error = *damage] { end_for_damage(error); });
+  }
+  if (!id) return id.error();
+  LogLine(log_, LogLevel::info, "file_accepted")
+      .kv("item", id->value)
+      .kv("peer", to_string(to))
+      .kv("name", std::string_view(file->name));
+  core_.on_spool_changed(now());
+  drain();
+  proto::FileSent sent;
+  sent.set_id(static_cast<double>(id->value));
+  sent.set_state(std::string(to_string(SpoolState::incoming)));
+  return control::answer_json(std::move(sent));
+}
+
+void RelayService::look_at_folders() {
+  for (FolderWatch& folder : folders_) {
+    const auto problems =
+        folder.look(config_.file_octets_max,
+                    [this](const WatchFolder& rule, const HandedFile& file, bool maybe_again) {
+                      return accept_watched(rule, file, maybe_again);
+                    });
+    for (const std::string& problem : problems) {
+      LogLine(log_, LogLevel::warning, "watch_failed").kv("reason", std::string_view(problem));
+    }
+  }
+  folder_timer_.expires_after(kLookAtFolders);
+  folder_timer_.async_wait([this](boost::system::error_code error) {
+    if (!error && !stopping_) look_at_folders();
+  });
+}
+
+// A crash may have come between the spool and the folder, so after a start a file that the spool
+// has is not taken again.
+Result<void> RelayService::accept_watched(const WatchFolder& folder, const HandedFile& file,
+                                          bool maybe_again) {
+  const Bytes sha256 = gateways::sha256_of(file.content);
+  set_clock();
+  for (const Address to : folder.to) {
+    const auto rows = operator_store_->list({.over = true, .destination = to}, kWatchedRows);
+    if (!rows) return rows.error();
+    const bool there =
+        maybe_again &&
+        std::any_of(rows->begin(), rows->end(), [&](const gateways::SpoolItem& item) {
+          return item.name == file.name && item.sha256 == sha256 &&
+                 item.created.value >= file.mtime;
+        });
+    if (there) continue;
+    const auto id = operator_store_->enqueue({.destination = to,
+                                              .name = file.name,
+                                              .content = file.content,
+                                              .now = utc_now(),
+                                              .priority = folder.priority,
+                                              .mtime = file.mtime,
+                                              .mode = file.mode});
+    if (!id) return id.error();
+    LogLine(log_, LogLevel::info, "file_accepted")
+        .kv("item", id->value)
+        .kv("peer", to_string(to))
+        .kv("name", std::string_view(file.name));
+  }
+  core_.on_spool_changed(now());
+  drain();
+  return {};
+}
+
+Result<std::string> RelayService::ask_inbox(Address station, InboxRequest request,
+                                            const std::string& path) {
+  if (!config_.transfer_service) {
+    return Error{ErrorCode::unsupported, "transfer_service is false in the configuration"};
+  }
+  const auto number = core_.far_inbox().request(now(), station, request, path);
+  if (!number) return number.error();
+  drain();
+  proto::InboxAsked asked;
+  asked.set_number(number->value);
+  return control::answer_json(std::move(asked));
+}
+
+Result<std::string> RelayService::inbox_answer(TransferNumber number) {
+  const FarInbox::Question* question = core_.far_inbox().find(number);
+  if (question == nullptr) return Error{ErrorCode::not_found, "no such request"};
+  proto::InboxAnswer answer;
+  answer.set_state(std::string(to_string(question->state)));
+  answer.set_text(question->text);
+  answer.set_received_as(question->received_as);
+  for (const InboxEntry& entry : question->entries) {
+    proto::InboxFile& file = *answer.add_files();
+    file.set_name(entry.name);
+    file.set_octets(entry.size);
+    file.set_mtime(static_cast<double>(entry.mtime));
+    file.set_folder(entry.folder);
+    file.set_sha256(hex_digits(entry.sha256));
+  }
+  return control::answer_json(std::move(answer));
+}
+
+std::string RelayService::incoming() {
+  proto::IncomingFiles files;
+  for (const TransferReceiver::Status& from : core_.transfer_receiver().transfers()) {
+    proto::IncomingFile& file = *files.add_files();
+    file.set_id(to_string(from.key.source) + "/" + std::to_string(from.key.number));
+    file.set_name(from.name);
+    file.set_octets(static_cast<double>(from.octets));
+    file.set_octets_here(static_cast<double>(from.octets_here));
+  }
+  return control::answer_json(std::move(files));
+}
+
+Result<std::string> RelayService::change_incoming(ControlAction action,
+                                                  const gateways::TransferKey& key) {
+  if (!core_.transfer_receiver().request(now(), key, action)) {
+    return Error{ErrorCode::not_found, "no such file is arriving"};
+  }
+  drain();
+  return control::done_json("");
 }
 
 // The spool has the change before the answer says that it is done.

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gateways/common/node_time.h"
 #include "gateways/common/node_time_asker.h"
@@ -19,6 +20,7 @@
 #include "gateways/common/spool_recovery.h"
 #include "gateways/common/sqlite_store.h"
 #include "gateways/common/store_thread.h"
+#include "gateways/file_relay/folder_watch.h"
 #include "gateways/file_relay/relay_config.h"
 #include "gateways/file_relay/relay_core.h"
 #include "s5066d/base/counter_set.h"
@@ -31,6 +33,7 @@
 namespace s5066::file_relay {
 
 extern const control::VerbInfo kStatusVerb;
+extern const control::VerbInfo kIncomingVerb;
 
 class RelayService {
  public:
@@ -69,6 +72,15 @@ class RelayService {
   void add_verbs();
   std::string status();
   Result<std::string> change(gateways::SpoolChange change, SpoolId id);
+  void add_transfer_verbs();
+  void look_at_folders();
+  Result<void> accept_watched(const WatchFolder& folder, const HandedFile& file, bool maybe_again);
+  Result<std::string> put(const std::string& handed, Address to,
+                          std::optional<std::uint8_t> priority);
+  Result<std::string> ask_inbox(Address station, InboxRequest request, const std::string& path);
+  Result<std::string> inbox_answer(TransferNumber number);
+  std::string incoming();
+  Result<std::string> change_incoming(ControlAction action, const gateways::TransferKey& key);
 
   RelayConfig config_;
   gateways::ServiceHost host_;
@@ -89,6 +101,8 @@ class RelayService {
   std::unique_ptr<sis::Client> client_;
   std::unique_ptr<gateways::StoreThread<gateways::SqliteStore>> store_;
   std::unique_ptr<gateways::BackupThread> backup_;
+  std::vector<FolderWatch> folders_;
+  boost::asio::steady_timer folder_timer_{host_.io()};
 };
 
 }  // namespace s5066::file_relay

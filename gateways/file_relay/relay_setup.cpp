@@ -29,6 +29,11 @@ RelayCore::Config core_config(const RelayConfig& config) {
   core.receiver.octets_max = std::max(core.receiver.octets_max, pdu_max);
   core.reassembler.pdu_octets_max = pdu_max;
   core.reassembler.source_octets_max = 2 * pdu_max;
+  core.sender.transfer_service = config.transfer_service;
+  core.outbox.priority = config.priority;
+  core.transfers.file_octets_max = config.file_octets_max;
+  core.transfers.access = config.access;
+  core.inbox_server.access = config.access;
   return core;
 }
 
@@ -40,6 +45,8 @@ gateways::SqliteStore::Config store_config(const RelayConfig& config, std::uint8
   store.duplicate_window_s = config.duplicate_window_s;
   store.reserve_octets = config.spool_reserve_octets;
   store.first_updu_id = first_updu_id;
+  store.station_transfer_octets_max =
+      std::max<std::uint64_t>(store.station_transfer_octets_max, 2 * config.file_octets_max);
   return store;
 }
 

@@ -9,6 +9,8 @@
 namespace s5066::file_relay {
 namespace {
 
+constexpr std::size_t kHashOctets = 4;  // of the names of files on their way
+
 constexpr std::array<std::string_view, 3> kAckModes = {"none", "frap", "frapv2"};
 
 // Names of log events; a test looks for each in docs/operate/log_events.md.
@@ -35,9 +37,23 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(RelayEvent::Kind
                    "spool_disk_full",
                    "clock_set",
                    "station_silent",
-                   "station_answering"};
+                   "station_answering",
+                   "service_found",
+                   "service_absent",
+                   "file_removed",
+                   "message_ignored"};
 
 }  // namespace
+
+std::string hex_digits(ByteSpan octets) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const std::uint8_t octet : octets) {
+    text += kDigits[octet >> 4];
+    text += kDigits[octet & 0xF];
+  }
+  return text;
+}
 
 std::string_view to_string(AckMode mode) {
   return kAckModes[static_cast<std::size_t>(mode)];
@@ -51,17 +67,15 @@ Result<AckMode> parse_ack_mode(std::string_view text) {
 }
 
 std::string transfer_id(std::uint8_t updu_id, std::string_view name, ByteSpan content_sha256) {
-  constexpr std::size_t kHashOctets = 4;
-  constexpr std::string_view kDigits = "0123456789abcdef";
   Bytes named(name.begin(), name.end());
   append(named, content_sha256);
-  std::string id = std::to_string(updu_id) + "-";
   const Bytes hash = gateways::sha256_of(named);
-  for (const std::uint8_t octet : ByteSpan(hash).first(kHashOctets)) {
-    id += kDigits[octet >> 4];
-    id += kDigits[octet & 0xF];
-  }
-  return id;
+  return std::to_string(updu_id) + "-" + hex_digits(ByteSpan(hash).first(kHashOctets));
+}
+
+std::string transfer_name(std::uint32_t number, ByteSpan content_sha256) {
+  S5066_ASSERT(content_sha256.size() >= kHashOctets);
+  return std::to_string(number) + "-" + hex_digits(content_sha256.first(kHashOctets));
 }
 
 std::string_view to_string(RelayEvent::Kind kind) {

@@ -39,6 +39,12 @@ class IdSource {
 /// it. The same file handed over anew has another U_PDU_ID.
 std::string transfer_id(std::uint8_t updu_id, std::string_view name, ByteSpan content_sha256);
 
+/// Names one file on its way by the transfer service, such as "1027-9f3c21ab": its number, and the
+/// beginning of the hash of its content. Both stations find the same.
+std::string transfer_name(std::uint32_t number, ByteSpan content_sha256);
+
+std::string hex_digits(ByteSpan octets);
+
 /// An event for the operator's log.
 struct RelayEvent {
   enum class Kind : std::uint8_t {
@@ -65,6 +71,10 @@ struct RelayEvent {
     clock_set,          // the time of day was set while we ran
     station_silent,     // the node cannot reach it
     station_answering,  // it was silent and has been heard
+    service_found,      // the station has the transfer service
+    service_absent,     // the station does not have it, so files go by BFTP
+    file_removed,       // from the inbox, by another station
+    message_ignored,    // a message of the transfer service that cannot be read
     count
   };
   Kind kind = Kind::count;
@@ -75,6 +85,7 @@ struct RelayEvent {
   std::uint64_t octets = 0;
   std::uint32_t attempt = 0;
   std::string detail;
+  std::uint32_t request = 0;  // number of our `get` that a received file answers
 };
 std::string_view to_string(RelayEvent::Kind kind);
 

@@ -39,6 +39,16 @@ constexpr CounterTable<RelaySenderCounter> kSenderCounters({
      "requests of the sender that the spool could not carry out"},
     {RelaySenderCounter::spool_scans, "relay_spool_scans", "scans",
      "times that all waiting files were looked through"},
+    {RelaySenderCounter::offers, "relay_offers_sent", "offers",
+     "offers of the transfer service handed to the node"},
+    {RelaySenderCounter::blocks, "relay_blocks_sent", "blocks",
+     "blocks of files handed to the node"},
+    {RelaySenderCounter::resumed_octets, "relay_resumed_octets", "octets",
+     "octets that a receiver had from an earlier attempt, so that they were not sent again"},
+    {RelaySenderCounter::transfers, "relay_transfers_delivered", "files",
+     "files delivered by the transfer service"},
+    {RelaySenderCounter::messages_unmatched, "relay_answers_unmatched", "messages",
+     "answers of the transfer service that match no file here"},
 });
 
 constexpr std::uint32_t kConnectionIds = 16;
@@ -49,6 +59,10 @@ constexpr std::uint64_t kFairTurn = 4;
 constexpr unsigned kOvertakenMax = 64;
 constexpr std::uint64_t kUpduLifetimeMinS = 60;
 constexpr const char* kNoAcknowledgement = "no acknowledgement";
+constexpr std::size_t kDoneOctets = 6;    // of a DONE message
+constexpr std::size_t kReleasesMax = 64;  // at the store at one time
+constexpr unsigned kUnansweredMax = 3;    // offers, until it is asked whether the service is there
+constexpr std::size_t kSignatureFileMin = 4096;                           // smaller files go whole
 constexpr Duration kTransmissionMax = std::chrono::milliseconds(127500);  // by the EOT field
 
 // The U_PDU_ID names the item, the CONNECTION_ID the attempt: segments of two attempts never mix,
@@ -56,6 +70,11 @@ constexpr Duration kTransmissionMax = std::chrono::milliseconds(127500);  // by 
 std::uint8_t connection_of(std::uint32_t attempt) {
   S5066_ASSERT(attempt > 0);
   return static_cast<std::uint8_t>((attempt - 1) % kConnectionIds);
+}
+
+// The spool never uses a number again, and the receiver compares the hash, too.
+TransferNumber number_of(SpoolId id) {
+  return {static_cast<std::uint32_t>(id.value & UINT32_MAX)};
 }
 
 bool was_used(std::uint8_t connection_id, std::uint32_t attempts) {
@@ -68,8 +87,9 @@ const CounterTable<RelaySenderCounter>& counter_table(RelaySenderCounter) {
   return kSenderCounters;
 }
 
-SenderCore::SenderCore(const Config& config, IdSource& ids, const UtcClock& utc)
-    : config_(config), ids_(ids), utc_(utc) {
+SenderCore::SenderCore(const Config& config, IdSource& ids, const UtcClock& utc,
+                       MessageOutbox& outbox)
+    : config_(config), ids_(ids), utc_(utc), outbox_(outbox) {
   S5066_ASSERT(config.active_max > 0 && config.items_max > 0);
   S5066_ASSERT(config.line_rate_bps > 0);
   S5066_ASSERT(config.priority < 16);
@@ -98,10 +118,13 @@ void SenderCore::on_lost(Instant now) {
   mtu_.reset();
   outstanding_.clear();
   octets_outstanding_ = 0;
-  for (auto& [address, station] : stations_) station.outstanding = 0;
+  for (auto& [address, station] : stations_) {
+    station.outstanding = 0;
+    station.window.on_lost();
+  }
   for (const SpoolId id : active_) {
     Item& item = items_.at(id);
-    if (item.phase == Phase::sending && item.segments_confirmed < item.segments) {
+    if (item.phase == Phase::sending && !is_all_confirmed(item)) {
       fail_attempt(item, "connection to the node lost", true);
     }
   }
@@ -120,15 +143,21 @@ bool SenderCore::on_confirmed(Instant now, SisRequestId id) {
   const auto found = outstanding_.find(id);
   if (found == outstanding_.end()) return false;
   note(now);
+  stations_.at(found->second.station).window.on_confirmed(now, id);
   const Outstanding done = end_outstanding(found);
   on_heard(now, done.station);
   const auto at = items_.find(done.item);
   if (at == items_.end()) return true;
   Item& item = at->second;
   if (item.phase != Phase::sending || item.row.attempts != done.attempt) return true;
+  item.progress_at = now;
+  if (item.transfer) {
+    item.transfer->on_confirmed(done.part);
+    if (is_all_sent(item)) arm_ack_deadline(item);
+    return true;
+  }
   ++item.segments_confirmed;
   item.octets_confirmed += done.octets;
-  item.progress_at = now;
   if (item.next_segment == item.segments) arm_ack_deadline(item);
   if (item.segments_confirmed == item.segments && config_.acknowledgement == AckMode::none) {
     item.acknowledged = true;
@@ -141,6 +170,7 @@ bool SenderCore::on_refused(Instant now, SisRequestId id, std::string reason) {
   const auto found = outstanding_.find(id);
   if (found == outstanding_.end()) return false;
   note(now);
+  stations_.at(found->second.station).window.on_failed(id);
   const Outstanding refused = end_outstanding(found);
   const auto at = items_.find(refused.item);
   if (at == items_.end()) return true;
@@ -245,7 +275,10 @@ SenderCore::InHand SenderCore::in_hand(SpoolId id) const {
 void SenderCore::on_changed(Instant now, const gateways::SpoolItem& row, bool at_once) {
   note(now);
   S5066_ASSERT(in_hand(row.id) != InHand::busy);
-  if (const auto at = items_.find(row.id); at != items_.end()) forget(at->second);
+  if (const auto at = items_.find(row.id); at != items_.end()) {
+    if (gateways::is_over(row.state)) tell_cancelled(at->second);
+    forget(at->second);
+  }
   if (row.id > last_listed_) return list(now);
   if (!gateways::is_final(row.state)) add(row);
   const auto station = stations_.find(row.destination);
@@ -272,7 +305,9 @@ void SenderCore::expire_waiting() {
 }
 
 std::string SenderCore::expiry_reason(const Item& item) const {
-  if (item.phase == Phase::sending && item.segments_confirmed > 0) {
+  const bool some =
+      item.transfer ? item.transfer->octets_confirmed() > 0 : item.segments_confirmed > 0;
+  if (item.phase == Phase::sending && some) {
     return "its lifetime ended before the whole file had arrived";
   }
   if (!item.row.reason.empty()) return item.row.reason;
@@ -354,7 +389,7 @@ void SenderCore::admit() {
     ++active;
     set_phase(*item, Phase::reading);
     item->admitted = now_;
-    item->ticket = ask(gateways::ReadContent{item->row.id, 0, config_.piece_octets});
+    item->ticket = ask(first_request(*item));
     tickets_[*item->ticket] = item->row.id;
   }
 }
@@ -402,7 +437,7 @@ void SenderCore::on_station_failed(Item& item, const std::string& reason) {
   for (const SpoolId id : active_) {
     Item& other = items_.at(id);
     if (&other == &item || other.row.destination != item.row.destination) continue;
-    if (!has_segments_left(other) || other.next_segment > other.segments_confirmed) continue;
+    if (!has_segments_left(other) || has_octets_at_node(other)) continue;
     other.station_failed = true;
     fail_attempt(other, reason, false);
   }
@@ -439,6 +474,9 @@ Duration SenderCore::retry_delay(Duration since) const {
 // --- One attempt ---------------------------------------------------------------------------------
 
 void SenderCore::start_attempt(Item& item, Bytes content) {
+  item.transfer.reset();
+  item.by_transfer = false;
+  item.pdu_octets = encoded_bytes({item.row.name, item.row.size}) + item.row.size;
   item.mtu = *mtu_;
   item.segments = gateways::rcop_segment_count(item.pdu_octets, item.mtu);
   if (item.segments > gateways::kRcopSegmentsMax) {
@@ -470,10 +508,25 @@ std::uint8_t SenderCore::updu_priority(const Item& item) const {
 }
 
 bool SenderCore::has_segments_left(const Item& item) {
-  return item.phase == Phase::sending && item.next_segment < item.segments;
+  return item.phase == Phase::sending && !is_all_sent(item);
+}
+
+bool SenderCore::is_all_sent(const Item& item) {
+  return item.transfer ? !item.transfer->next().has_value() : item.next_segment == item.segments;
+}
+
+/// Returns true if only the answer of the other relay is missing.
+bool SenderCore::is_all_confirmed(const Item& item) {
+  if (item.transfer) return is_all_sent(item) && item.transfer->is_clear();
+  return item.segments_confirmed == item.segments;
+}
+
+bool SenderCore::has_octets_at_node(const Item& item) {
+  return item.transfer ? !item.transfer->is_clear() : item.next_segment > item.segments_confirmed;
 }
 
 std::size_t SenderCore::octets_left(const Item& item) const {
+  if (item.transfer) return static_cast<std::size_t>(item.transfer->octets_left());
   return item.pdu_octets - item.next_segment * (item.mtu - gateways::kRcopHeaderBytes);
 }
 
@@ -489,17 +542,21 @@ bool SenderCore::has_room(const Item& item, const Station& station) const {
   std::size_t most = outstanding_max(station);
   if (is_large(item) && priority_of(item) <= config_.priority) most -= most / 4;
   if (station.outstanding >= most) return false;
+  // What a transmission carries is known after the first one.
+  const bool measured = item.transfer && station.window.window_octets() > 0;
+  if (measured && !station.window.has_room(item.mtu, updu_priority(item))) return false;
   const std::size_t kept = station.outstanding == 0 ? 0 : config_.outstanding_max / 4;
   return outstanding_.size() + kept < config_.outstanding_max;
 }
 
 // The receiver keeps what has arrived of each large file in memory.
 bool SenderCore::may_begin(const Item& item) const {
-  if (item.next_segment > 0 || !is_large(item)) return true;
+  if (item.transfer || item.next_segment > 0 || !is_large(item)) return true;
   std::size_t begun = 0;
   for (const SpoolId id : active_) {
     const Item& other = items_.at(id);
     if (other.row.destination != item.row.destination || other.phase != Phase::sending) continue;
+    if (other.transfer) continue;  // the receiver keeps it on its disk
     const bool arrives = other.next_segment > 0 && other.segments_confirmed < other.segments;
     if (arrives && is_large(other)) begun += other.pdu_octets;
   }
@@ -551,6 +608,7 @@ std::optional<SisUnidata> SenderCore::poll_updu() {
   if (chosen == nullptr) return std::nullopt;
   Item& item = *chosen;
   Station& station = stations_.at(item.row.destination);
+  const auto part = item.transfer ? item.transfer->next() : std::nullopt;
   SisUnidata updu{
       .id = ids_.next_request(),
       .priority = updu_priority(item),
@@ -563,23 +621,52 @@ std::optional<SisUnidata> SenderCore::poll_updu() {
   outstanding_[updu.id] = {.item = item.row.id,
                            .station = item.row.destination,
                            .attempt = item.row.attempts,
-                           .octets = octets};
+                           .octets = octets,
+                           .part = part.value_or(TransferAttempt::Part{})};
   octets_outstanding_ += octets;
   ++station.outstanding;
+  station.window.on_handed(now_, updu.id, updu.updu.size(), updu.priority);
   ++station.turns;
   station.served = item.served = ++turn_;
-  if (item.next_segment == item.segments) {
+  if (is_all_sent(item)) {
     item.piece = {};
     arm_ack_deadline(item);
-  } else if (item.piece_at + item.piece.size() <
-             item.next_segment * (item.mtu - gateways::kRcopHeaderBytes) +
-                 config_.piece_octets / 2) {
+  } else if (!item.transfer && item.piece_at + item.piece.size() <
+                                   item.next_segment * (item.mtu - gateways::kRcopHeaderBytes) +
+                                       config_.piece_octets / 2) {
     ask_for_piece(item);
   }
   return updu;
 }
 
+/// Returns the next U_PDU of a file that goes by the transfer service.
+Bytes SenderCore::next_message(Item& item) {
+  const auto part = item.transfer->next();
+  // An offer has the U_PDU_ID of the file, so that a receiver knows it if it comes by BFTP as well.
+  // The node reports on a U_PDU by its first octets, so the headers of blocks all differ.
+  gateways::RcopHeader header{.connection_id = connection_of(item.row.attempts),
+                              .updu_id = item.row.updu_id,
+                              .segment = 0,
+                              .application_id = kTransferApplication};
+  if (!part->offer) {
+    const std::uint32_t number = next_block_++;
+    header.connection_id = static_cast<std::uint8_t>(1 + number / 256 % 15);
+    header.updu_id = static_cast<std::uint8_t>(number % 256);
+  }
+  Bytes updu;
+  encode(header, updu);
+  counters_.add(part->offer ? RelaySenderCounter::offers : RelaySenderCounter::blocks);
+  const auto from = static_cast<std::size_t>(part->range.begin) - (part->offer ? 0 : item.piece_at);
+  const ByteSpan octets =
+      part->offer
+          ? ByteSpan()
+          : ByteSpan(item.piece).subspan(from, static_cast<std::size_t>(part->range.octets()));
+  append(updu, item.transfer->take(octets));
+  return updu;
+}
+
 Bytes SenderCore::next_updu(Item& item) {
+  if (item.transfer) return next_message(item);
   const gateways::RcopHeader header{.connection_id = connection_of(item.row.attempts),
                                     .updu_id = item.row.updu_id,
                                     .segment = static_cast<std::uint16_t>(item.next_segment),
@@ -599,15 +686,242 @@ std::uint32_t SenderCore::time_to_live_s(const Item& item) const {
       std::min({wanted_s, left_s, std::uint64_t{2} * sis::kTimeToLiveMax}));
 }
 
+// --- The transfer service ------------------------------------------------------------------------
+
+/// Returns true if the next attempt goes by the transfer service.
+bool SenderCore::uses_transfer(const Item& item) {
+  if (!config_.transfer_service || item.by_bftp) return false;
+  Station& station = stations_.at(item.row.destination);
+  if (station.service == Service::absent &&
+      now_ - station.service_at >= config_.service_asked_again) {
+    station.service = Service::unknown;
+  }
+  return station.service != Service::absent;
+}
+
+gateways::StoreOperation SenderCore::first_request(const Item& item) {
+  if (!uses_transfer(item)) return gateways::ReadContent{item.row.id, 0, config_.piece_octets};
+  gateways::PrepareImage prepare{
+      .id = item.row.id, .signature = {}, .base = item.base, .without_delta = item.without_delta};
+  const bool whole = item.signature_total > 0 && item.signature.size() == item.signature_total;
+  if (whole) prepare.signature = std::make_shared<const Bytes>(item.signature);
+  return prepare;
+}
+
+// A receiver that may have some of the file, or another version of it, is asked before blocks are
+// sent. To any other they go at once, so that the offer costs no turnaround.
+void SenderCore::start_transfer(Item& item, const gateways::ImageReady& ready) {
+  if (!TransferAttempt::fits(ready.manifest, *mtu_)) {
+    item.by_bftp = true;
+    set_phase(item, Phase::waiting);
+    return;
+  }
+  const Station& station = stations_.at(item.row.destination);
+  TransferManifest manifest = ready.manifest;
+  manifest.priority = priority_of(item);
+  manifest.expiry_s = static_cast<std::uint32_t>(
+      std::clamp<double>(to_seconds(item.expires - now_), 0, UINT32_MAX));
+  const bool delta = ready.known_there && manifest.form != gateways::ImageForm::delta &&
+                     !item.without_delta && item.signature_total == 0 &&
+                     item.row.size >= kSignatureFileMin;
+  const bool waits =
+      station.service == Service::unknown || item.row.attempts > 0 || ready.known_there;
+  item.pdu_octets = manifest.image_octets;
+  item.transfer.emplace(
+      number_of(item.row.id), std::move(manifest),
+      TransferAttempt::Options{.mtu = *mtu_, .waits = waits, .takes_signature = delta});
+  item.by_transfer = true;
+  item.mtu = *mtu_;
+  item.piece.clear();
+  item.piece_at = 0;
+  item.progress_at = now_;
+  item.station_failed = false;
+  item.overtaken = 0;
+  ++item.row.attempts;
+  save(item, SpoolState::active, now_, item.row.reason);
+}
+
+/// Makes another image of the file for the same attempt.
+void SenderCore::prepare_again(Item& item) {
+  item.transfer.reset();
+  item.ack_deadline.reset();
+  item.piece_ticket.reset();
+  set_phase(item, Phase::reading);
+  item.admitted = now_;
+  item.ticket = ask(first_request(item));
+  tickets_[*item.ticket] = item.row.id;
+}
+
+SenderCore::Item* SenderCore::find(Address peer, TransferNumber number) {
+  for (auto& [id, item] : items_) {
+    if (item.row.destination == peer && number_of(id) == number) return &item;
+  }
+  counters_.add(RelaySenderCounter::messages_unmatched);
+  return nullptr;
+}
+
+void SenderCore::on_service_heard(Instant now, Address peer) {
+  note(now);
+  const bool room = stations_.contains(peer) || stations_.size() < config_.stations_max;
+  if (!config_.transfer_service || !room) return;
+  Station& station = stations_[peer];
+  station.unanswered = 0;
+  if (station.service == Service::present) return;
+  station.service = Service::present;
+  emit(RelayEvent::Kind::service_found, peer, {});
+}
+
+void SenderCore::on_message(Instant now, Address peer, const HaveMessage& message) {
+  note(now);
+  Item* item = find(peer, message.number);
+  if (item == nullptr) {
+    if (message.answer) return;
+    // The receiver keeps a part of a file that is no longer sent.
+    outbox_.push(peer, ControlMessage{.number = message.number,
+                                      .action = ControlAction::cancel,
+                                      .from_sender = true,
+                                      .text = "its sender no longer has it"});
+    return;
+  }
+  if (item->transfer && item->phase == Phase::sending) {
+    if (item->transfer->waits_for_answer()) {
+      std::uint64_t here = 0;
+      for (const FileRange& range : message.ranges) here += range.octets();
+      counters_.add(RelaySenderCounter::resumed_octets, here);
+    }
+    item->transfer->on_have(message);
+    item->progress_at = now;
+    item->ack_deadline.reset();
+    if (is_all_sent(*item)) arm_ack_deadline(*item);
+    return;
+  }
+  if (item->phase != Phase::waiting) return;
+  item->next_try = now;
+  admit();
+}
+
+void SenderCore::on_message(Instant now, Address peer, const DoneMessage& message) {
+  note(now);
+  Item* item = find(peer, message.number);
+  if (item == nullptr || item->row.attempts == 0) return;
+  item->acknowledged = true;
+  settle(*item);
+}
+
+/// Lets the receiver forget what it has of a file that is given up.
+void SenderCore::tell_cancelled(const Item& item) {
+  if (!item.by_transfer) return;
+  outbox_.push(item.row.destination, ControlMessage{.number = number_of(item.row.id),
+                                                    .action = ControlAction::cancel,
+                                                    .from_sender = true,
+                                                    .text = "its sender gave it up"});
+}
+
+void SenderCore::refused_for_good(Item& item, const std::string& reason) {
+  if (item.ticket) return;  // it is refused again
+  save(item, SpoolState::failed, now_, reason);
+}
+
+void SenderCore::on_message(Instant now, Address peer, const RefuseMessage& message) {
+  note(now);
+  Item* item = find(peer, message.number);
+  if (item == nullptr || item->row.attempts == 0) return;
+  const std::string reason = "the other station refuses it: " + message.text;
+  switch (message.reason) {
+    case RefuseReason::no_room:
+    case RefuseReason::failed:
+      if (item->phase == Phase::sending) fail_attempt(*item, reason, false);
+      return;
+    case RefuseReason::no_base:
+      item->without_delta = true;
+      item->signature.clear();
+      item->signature_total = 0;
+      if (item->phase == Phase::sending) prepare_again(*item);
+      return;
+    default:
+      refused_for_good(*item, reason);
+  }
+}
+
+// Parts come in order, because they go by ARQ.
+void SenderCore::on_message(Instant now, Address peer, const SignatureMessage& message) {
+  note(now);
+  Item* item = find(peer, message.number);
+  if (item == nullptr || item->phase != Phase::sending || !item->transfer) return;
+  if (!item->transfer->waits_for_answer() || message.total > config_.signature_octets_max) return;
+  if (message.at == 0) {
+    item->signature.clear();
+    item->base = message.base;
+    item->signature_total = message.total;
+  }
+  if (message.at != item->signature.size() || message.base != item->base ||
+      message.total != item->signature_total) {
+    return;
+  }
+  append(item->signature, message.octets);
+  item->progress_at = now;
+  arm_ack_deadline(*item);
+  if (item->signature.size() == item->signature_total) prepare_again(*item);
+}
+
+void SenderCore::on_message(Instant now, Address peer, const ControlMessage& message) {
+  note(now);
+  if (message.action == ControlAction::resume) {
+    if (release_tickets_.size() >= kReleasesMax) return;
+    release_tickets_.insert(ask(gateways::ReleaseSuspended{
+        .id = SpoolId{message.number.value}, .destination = peer, .now = utc_.utc(now)}));
+    return;
+  }
+  Item* item = find(peer, message.number);
+  if (item == nullptr || item->ticket) return;
+  if (message.action == ControlAction::cancel) {
+    save(*item, SpoolState::failed, now_, "cancelled by the other station");
+  } else {
+    save(*item, SpoolState::held, now_, std::string(gateways::kSuspendedThere));
+  }
+}
+
+/// The other relay has not answered in time.
+void SenderCore::on_no_answer(Item& item) {
+  if (!item.transfer) return fail_attempt(item, kNoAcknowledgement, false);
+  Station& station = stations_.at(item.row.destination);
+  if (!item.transfer->waits_for_answer()) {
+    // Which of the octets it has is asked at once.
+    return fail_attempt(item, kNoAcknowledgement, item.transfer->has_progressed());
+  }
+  if (station.service == Service::unknown) {
+    station.service = Service::absent;
+    station.service_at = now_;
+    emit(RelayEvent::Kind::service_absent, item.row.destination, {});
+    return fail_attempt(item, "the station does not answer an offer", true);
+  }
+  if (++station.unanswered >= kUnansweredMax) station.service = Service::unknown;
+  fail_attempt(item, kNoAcknowledgement, false);
+}
+
 // --- Pieces of the content -----------------------------------------------------------------------
 
 bool SenderCore::has_next_segment(const Item& item) const {
+  if (item.transfer) {
+    const auto part = item.transfer->next();
+    return part->offer || (part->range.begin >= item.piece_at &&
+                           part->range.end <= item.piece_at + item.piece.size());
+  }
   const std::size_t per_segment = item.mtu - gateways::kRcopHeaderBytes;
   const std::size_t end = std::min((item.next_segment + 1) * per_segment, item.pdu_octets);
   return end <= item.piece_at + item.piece.size();
 }
 
 void SenderCore::ask_for_piece(Item& item) {
+  if (item.transfer) {
+    if (item.piece_ticket) return;
+    const std::uint64_t from = item.transfer->next()->range.begin;
+    item.piece_ticket = ask(gateways::ReadImage{item.row.id, from, config_.piece_octets});
+    tickets_[*item.piece_ticket] = item.row.id;
+    item.piece_at = static_cast<std::size_t>(from);
+    item.piece.clear();
+    return;
+  }
   const std::size_t end = item.piece_at + item.piece.size();
   if (item.piece_ticket || end == item.pdu_octets) return;
   const std::size_t header = item.pdu_octets - item.row.size;
@@ -625,6 +939,10 @@ void SenderCore::on_piece(Item& item, const StoreResult& result) {
   store_works();
   const auto* content = std::get_if<gateways::Content>(&*result.answer);
   S5066_ASSERT(content != nullptr && !content->octets.empty());
+  if (item.transfer) {
+    item.piece = content->octets;
+    return;
+  }
   const std::size_t sent =
       item.next_segment * (item.mtu - gateways::kRcopHeaderBytes) - item.piece_at;
   item.piece.erase(item.piece.begin(), item.piece.begin() + static_cast<std::ptrdiff_t>(sent));
@@ -651,8 +969,11 @@ Duration SenderCore::time_on_air(std::uint64_t octets) const {
 // behind everything queued in front. Once the far relay has them all it answers soon or never: it
 // may have died with segments that it had confirmed.
 void SenderCore::arm_ack_deadline(Item& item) {
-  if (item.segments_confirmed == item.segments) {
-    item.ack_deadline = now_ + config_.ack_wait + 2 * way_of_acknowledgement(item);
+  if (is_all_confirmed(item)) {
+    const bool asks = item.transfer && item.transfer->waits_for_answer() &&
+                      stations_.at(item.row.destination).service == Service::unknown;
+    const Duration wait = asks ? config_.answer_wait : config_.ack_wait;
+    item.ack_deadline = now_ + wait + 2 * way_of_acknowledgement(item);
   } else {
     item.ack_deadline = now_ + config_.confirm_wait + 2 * time_on_air(octets_outstanding_);
   }
@@ -666,7 +987,8 @@ Duration SenderCore::way_of_acknowledgement(const Item& item) const {
     const Item& other = items_.at(id);
     if (has_segments_left(other)) others += octets_left(other);
   }
-  const std::size_t octets = gateways::kRcopHeaderBytes + item.pdu_octets - item.row.size;
+  const std::size_t answer = item.transfer ? kDoneOctets : item.pdu_octets - item.row.size;
+  const std::size_t octets = gateways::kRcopHeaderBytes + answer;
   return std::min(time_on_air(others), kTransmissionMax) + time_on_air(octets);
 }
 
@@ -677,7 +999,7 @@ void SenderCore::fail_attempt(Item& item, const std::string& reason, bool retry_
   emit(RelayEvent::Kind::attempt_failed, item, reason);
   if (item.expires <= now_) {
     save(item, SpoolState::expired, now_, reason);
-  } else if (item.row.attempts >= config_.attempts_max && !retry_at_once) {
+  } else if (item.row.attempts >= config_.attempts_max && !retry_at_once && !item.transfer) {
     save(item, SpoolState::failed, now_, reason);
   } else {
     const bool at_once = retry_at_once || item.overtaken >= kOvertakenMax;
@@ -691,7 +1013,10 @@ void SenderCore::save(Item& item, SpoolState state, Instant next_try, const std:
   item.next_try = next_try;
   item.row.reason = reason;
   item.ack_deadline.reset();
-  if (state != SpoolState::active) item.piece = {};
+  if (state != SpoolState::active) {
+    item.piece = {};
+    item.transfer.reset();
+  }
   item.piece_ticket.reset();  // its answer will be ignored
   item.save = {.id = item.row.id,
                .state = state,
@@ -733,6 +1058,17 @@ bool SenderCore::on_store_result(Instant now, const StoreResult& result) {
   note(now);
   if (clock_tickets_.erase(result.ticket) > 0) {
     if (!result.answer) store_failed(result.answer.error());
+    return true;
+  }
+  if (release_tickets_.erase(result.ticket) > 0) {
+    const auto* open = result.answer ? std::get_if<gateways::OpenItems>(&*result.answer) : nullptr;
+    if (open == nullptr) {
+      store_failed(result.answer.error());
+    } else {
+      for (const auto& row : open->items) {
+        if (!items_.contains(row.id)) on_changed(now, row, true);
+      }
+    }
     return true;
   }
   if (result.ticket == list_ticket_) {
@@ -792,6 +1128,9 @@ void SenderCore::on_content(Item& item, const StoreResult& result) {
   store_works();
   if (item.acknowledged) return settle(item);
   if (!mtu_ || failed_meanwhile(item)) return set_phase(item, Phase::waiting);
+  if (const auto* ready = std::get_if<gateways::ImageReady>(&*result.answer)) {
+    return start_transfer(item, *ready);
+  }
   const auto* content = std::get_if<gateways::Content>(&*result.answer);
   S5066_ASSERT(content != nullptr);
   start_attempt(item, content->octets);
@@ -834,6 +1173,7 @@ void SenderCore::on_saved(Item& item, const StoreResult& result) {
       }
       break;
     case SpoolState::delivered:
+      if (item.by_transfer) counters_.add(RelaySenderCounter::transfers);
       counters_.add(RelaySenderCounter::delivered);
       emit(RelayEvent::Kind::delivered, item);
       note_delivered(item);
@@ -841,10 +1181,12 @@ void SenderCore::on_saved(Item& item, const StoreResult& result) {
     case SpoolState::failed:
       counters_.add(RelaySenderCounter::failed);
       emit(RelayEvent::Kind::failed, item, item.row.reason);
+      tell_cancelled(item);
       return;
     case SpoolState::expired:
       counters_.add(RelaySenderCounter::expired);
       emit(RelayEvent::Kind::expired, item, item.row.reason);
+      tell_cancelled(item);
       return;
     default:
       set_phase(item, Phase::waiting);
@@ -858,7 +1200,7 @@ void SenderCore::note_delivered(const Item& item) {
     if (other.row.attempts == 0 || ++other.overtaken < kOvertakenMax) continue;
     if (other.phase == Phase::waiting) {
       other.next_try = Instant{};  // before all others
-    } else if (other.phase == Phase::sending && other.segments_confirmed == other.segments) {
+    } else if (other.phase == Phase::sending && is_all_confirmed(other)) {
       other.ack_deadline = now_;  // all the others were acknowledged, so its own is lost
     }
   }
@@ -896,7 +1238,7 @@ void SenderCore::on_deadline(Instant now) {
     if (item.save_again && *item.save_again <= now) {
       request_save(item);
     } else if (item.ack_deadline && *item.ack_deadline <= now) {
-      fail_attempt(item, kNoAcknowledgement, false);
+      on_no_answer(item);
     } else if (expires_under_way(item) && item.expires <= now) {
       fail_attempt(item, expiry_reason(item), false);
     }
@@ -906,7 +1248,7 @@ void SenderCore::on_deadline(Instant now) {
 
 // A file of which only the acknowledgement is missing gets the time for that.
 bool SenderCore::expires_under_way(const Item& item) {
-  return item.phase == Phase::sending && item.segments_confirmed < item.segments;
+  return item.phase == Phase::sending && !is_all_confirmed(item);
 }
 
 std::optional<Instant> SenderCore::next_deadline() const {
@@ -945,7 +1287,8 @@ std::vector<TransferStatus> SenderCore::transfers() const {
                          .name = item.row.name,
                          .attempt = item.row.attempts,
                          .octets = item.pdu_octets,
-                         .octets_confirmed = item.octets_confirmed});
+                         .octets_confirmed = item.transfer ? item.transfer->octets_confirmed()
+                                                           : item.octets_confirmed});
   }
   return transfers;
 }
@@ -976,6 +1319,7 @@ void SenderCore::emit(RelayEvent::Kind kind, Address station, std::string detail
 
 std::string SenderCore::transfer_of(const Item& item) {
   if (item.row.attempts == 0) return {};  // it has no U_PDU_ID yet
+  if (item.by_transfer) return transfer_name(number_of(item.row.id).value, item.row.sha256);
   return transfer_id(item.row.updu_id, item.row.name, item.row.sha256);
 }
 

@@ -9,6 +9,9 @@
 // then the one with the fewest octets left; every kFairTurn-th U_PDU is of the file served longest
 // ago. U_PDUs of large files have one priority less, so that a small file also overtakes what the
 // node has already taken of a large one. Of each file only a piece is in memory.
+//
+// A station that has the transfer service gets files by that, and all others by BFTP. A station is
+// asked with the offer of the first file; one that does not answer is taken for one without.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +22,14 @@
 #include <set>
 #include <vector>
 
+#include "gateways/common/handover_window.h"
 #include "gateways/common/sis_port.h"
 #include "gateways/common/store_port.h"
 #include "gateways/file_relay/bftp.h"
+#include "gateways/file_relay/message_outbox.h"
 #include "gateways/file_relay/relay_types.h"
+#include "gateways/file_relay/transfer_attempt.h"
+#include "gateways/file_relay/transfer_messages.h"
 #include "s5066d/base/counter_set.h"
 #include "s5066d/base/driven_core.h"
 #include "s5066d/base/time.h"
@@ -40,6 +47,11 @@ enum class RelaySenderCounter : std::uint8_t {
   acknowledgements_unmatched,
   store_errors,
   spool_scans,
+  offers,
+  blocks,
+  resumed_octets,
+  transfers,
+  messages_unmatched,
   count
 };
 const CounterTable<RelaySenderCounter>& counter_table(RelaySenderCounter);
@@ -79,6 +91,14 @@ class SenderCore {
     Duration spool_poll = std::chrono::seconds(2);
     Duration store_retry = std::chrono::seconds(10);
     Duration purge_every = std::chrono::hours(1);  // and stations without files are forgotten
+
+    bool transfer_service = false;
+    // Longest wait for the answer to the offer of a file, on top of its time on the air, while it
+    // is not known whether the station has the transfer service.
+    Duration answer_wait = std::chrono::seconds(60);
+    Duration service_asked_again = std::chrono::hours(24);
+    std::size_t signature_octets_max = 32768;
+    std::size_t stations_max = 4096;  // known without files
   };
   struct Acknowledgement {
     Address peer;
@@ -87,7 +107,7 @@ class SenderCore {
     std::optional<BftpHeader> header;  // FRAPv2
   };
 
-  SenderCore(const Config& config, IdSource& ids, const UtcClock& utc);
+  SenderCore(const Config& config, IdSource& ids, const UtcClock& utc, MessageOutbox& outbox);
 
   // Events in.
   void on_start(Instant now);
@@ -99,6 +119,13 @@ class SenderCore {
   bool on_confirmed(Instant now, gateways::SisRequestId id);
   bool on_refused(Instant now, gateways::SisRequestId id, std::string reason);
   void on_acknowledgement(Instant now, const Acknowledgement& acknowledgement);
+  /// A message of the transfer service; every one shows that the station has it.
+  void on_message(Instant now, Address peer, const HaveMessage& message);
+  void on_message(Instant now, Address peer, const DoneMessage& message);
+  void on_message(Instant now, Address peer, const RefuseMessage& message);
+  void on_message(Instant now, Address peer, const SignatureMessage& message);
+  void on_message(Instant now, Address peer, const ControlMessage& message);
+  void on_service_heard(Instant now, Address peer);
   /// The relay of this station has sent something.
   void on_heard(Instant now, Address station);
   /// False when the ticket is not one of ours.
@@ -166,13 +193,22 @@ class SenderCore {
     gateways::SaveItem save;  // being written, or to be written again
     std::optional<Instant> save_again;
     std::optional<gateways::StoreTicket> ticket;  // of the one request under way
+    std::optional<TransferAttempt> transfer;      // while it is sent by the transfer service
+    bool by_transfer = false;                     // its last attempt was or is
+    bool by_bftp = false;                         // its offer does not fit in a U_PDU
+    bool without_delta = false;                   // the receiver no longer has the older file
+    Bytes base;                                   // hash of the older file that the receiver has
+    Bytes signature;                              // of it, as far as it has come
+    std::size_t signature_total = 0;
   };
   struct Outstanding {
     SpoolId item;
     Address station;
     std::uint32_t attempt = 0;
     std::size_t octets = 0;
+    TransferAttempt::Part part;  // by the transfer service
   };
+  enum class Service : std::uint8_t { unknown, present, absent };
   /// Facts about a station that files are for.
   struct Station {
     std::size_t outstanding = 0;
@@ -183,6 +219,10 @@ class SenderCore {
     Instant failed_at{};
     Instant probe_at{};
     std::string reason;
+    Service service = Service::unknown;
+    Instant service_at{};     // since when it is absent
+    unsigned unanswered = 0;  // offers, one after the other
+    gateways::HandoverWindow window{gateways::HandoverWindow::Config()};
   };
   /// Files under way to one station, in admit(): [0] small ones, [1] large ones.
   struct Places {
@@ -205,6 +245,18 @@ class SenderCore {
   Instant due_at(const Item& item) const;
   void set_phase(Item& item, Phase phase);
 
+  bool uses_transfer(const Item& item);
+  gateways::StoreOperation first_request(const Item& item);
+  void start_transfer(Item& item, const gateways::ImageReady& ready);
+  void prepare_again(Item& item);
+  Item* find(Address peer, TransferNumber number);
+  void tell_cancelled(const Item& item);
+  void refused_for_good(Item& item, const std::string& reason);
+  void on_no_answer(Item& item);
+  static bool is_all_sent(const Item& item);
+  static bool is_all_confirmed(const Item& item);
+  static bool has_octets_at_node(const Item& item);
+
   std::size_t octets_left(const Item& item) const;
   bool is_large(const Item& item) const { return item.pdu_octets > config_.small_octets_max; }
   bool is_silent(Address station) const;
@@ -220,6 +272,7 @@ class SenderCore {
   bool has_next_segment(const Item& item) const;
   static bool expires_under_way(const Item& item);
   Bytes next_updu(Item& item);
+  Bytes next_message(Item& item);
   void ask_for_piece(Item& item);
   bool is_corrupt(Item& item, const gateways::StoreResult& result);
   void on_piece(Item& item, const gateways::StoreResult& result);
@@ -251,6 +304,7 @@ class SenderCore {
   Config config_;
   IdSource& ids_;
   const UtcClock& utc_;
+  MessageOutbox& outbox_;
   Instant now_{};
   std::optional<std::size_t> mtu_;  // while bound
   std::map<SpoolId, Item> items_;
@@ -261,6 +315,7 @@ class SenderCore {
   std::map<gateways::SisRequestId, Outstanding> outstanding_;
   std::uint64_t octets_outstanding_ = 0;
   std::uint64_t turn_ = 0;
+  std::uint32_t next_block_ = 0;
   std::optional<Instant> waiting_deadline_;  // of the waiting items, as of the last admit()
   SpoolId last_listed_;
   bool listed_before_ = false;  // all that was in the spool at the start is known
@@ -268,6 +323,7 @@ class SenderCore {
   bool list_again_ = false;
   std::optional<gateways::StoreTicket> purge_ticket_;
   std::set<gateways::StoreTicket> clock_tickets_;
+  std::set<gateways::StoreTicket> release_tickets_;  // of files that their stations suspended
   std::optional<Instant> list_at_;
   std::optional<Instant> purge_at_;
   bool store_failing_ = false;

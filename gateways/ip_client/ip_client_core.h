@@ -23,10 +23,10 @@
 #include <variant>
 #include <vector>
 
+#include "gateways/common/handover_window.h"
 #include "gateways/common/sis_port.h"
 #include "gateways/ip_client/datagram.h"
 #include "gateways/ip_client/drop_rules.h"
-#include "gateways/ip_client/handover_window.h"
 #include "gateways/ip_client/icmp.h"
 #include "gateways/ip_client/ip_types.h"
 #include "gateways/ip_client/ipv6_peers.h"
@@ -37,6 +37,8 @@
 #include "s5066d/base/time.h"
 
 namespace s5066::ip_client {
+
+using gateways::HandoverWindow;
 
 /// SAP of the IP client (Table F-1).
 inline constexpr SapId kIpSap{9};

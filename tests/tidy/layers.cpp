@@ -82,7 +82,8 @@ const std::vector<Layer> kLayers = {
      shell_and({"program_options"})},
 
     {"gateway ports",
-     "gateways/common/(.*_(core|port|types)|rcop|sis_requests)\\.(h|cpp)",
+     "gateways/common/(.*_(core|port|types)|rcop|sis_requests|handover_window|range_set|"
+     "octet_reader|transfer_manifest)\\.(h|cpp)",
      {"sis core", "base"},
      {},
      true},
@@ -95,7 +96,7 @@ const std::vector<Layer> kLayers = {
 
     {"ip client core",
      "gateways/ip_client/(ip_address|datagram|fragment|icmp|route_table|service_class|drop_rules|"
-     "handover_window|packet_queue|ip_types|ipv6_peers|ip_client_core)\\.(h|cpp)",
+     "packet_queue|ip_types|ipv6_peers|ip_client_core)\\.(h|cpp)",
      {"gateway ports", "sis core", "base"},
      {},
      true},
@@ -114,7 +115,9 @@ const std::vector<Layer> kLayers = {
      {},
      true},
     {"gateway core",
-     "gateways/(.*_core\\.(h|cpp)|.*_(port|types)\\.(h|cpp)|file_relay/bftp\\.(h|cpp)|acp142/mail/"
+     "gateways/(.*_core\\.(h|cpp)|.*_(port|types)\\.(h|cpp)|file_relay/(bftp|station_access|"
+     "transfer_messages|transfer_attempt|transfer_receiver|message_outbox|inbox_server|far_inbox)"
+     "\\.(h|cpp)|acp142/mail/"
      "((mule|delivery_room|next_hops|delivery_report|address_table|p_mul_names|mail_news|"
      "mail_core_config|mail_router|mail_reporter|mail_relay|trace_fields|attempt_end)\\.(h|cpp)|"
      "repeat_marks\\.h)|acp142/peers/.*|acp142/smtp/smtp_reply\\.(h|cpp))",
@@ -122,17 +125,17 @@ const std::vector<Layer> kLayers = {
      {},
      true},
     {"gateway compression",
-     "gateways/acp142/mail/(cdt|compression)\\.(h|cpp)",
-     {"base"},
-     {"zlib"},
+     "gateways/(acp142/mail/(cdt|compression)|common/image_codec)\\.(h|cpp)",
+     {"gateway ports", "base"},
+     {"zlib", "zstd", "librsync"},
      true},
     {"gateway hash", "gateways/common/sha256\\.(h|cpp)", {"base"}, {"openssl"}, true},
     {"gateway sqlite",
      "gateways/(common/"
      "(sqlite_store|spool_recovery|file_recovery|spool_backup|table_copy|table_list|"
-     "remove_each)|acp142/store/).*",
-     {"gateway shell", "gateway core", "gateway hash", "p_mul", "gateway ports", "sis core",
-      "posix", "base"},
+     "remove_each|transfer_table|outgoing_images|block_digests)|acp142/store/).*",
+     {"gateway shell", "gateway core", "gateway compression", "gateway hash", "p_mul",
+      "gateway ports", "sis core", "posix", "base"},
      shell_and({"sqlite", "openssl"})},
     {"gateway settings",
      "gateways/.*/(relay|mail|ip)_config\\.h",
@@ -197,6 +200,8 @@ const std::vector<Library>& libraries() {
       {"sndfile", "sndfile\\.(h|hh)"},
       {"sqlite", "sqlite3\\.h"},
       {"zlib", "zlib\\.h"},
+      {"zstd", "zstd\\.h"},
+      {"librsync", "librsync\\.h"},
       {"protobuf", "google/protobuf/.*"},
       {"openssl", "openssl/.*"},
       {"isal", "isa-l/.*"},

@@ -9,7 +9,7 @@
 namespace s5066::sim {
 
 FileNodes::FileNodes(Seed seed, const WorldOptions& options, const World::MakeAir& make_air,
-                     Duration step)
+                     Duration step, bool transfers)
     : world_(seed, options, make_air), step_(step) {
   for (std::size_t i = 0; i < options.stations; ++i) {
     stations_.push_back(std::make_unique<Station>());
@@ -19,7 +19,9 @@ FileNodes::FileNodes(Seed seed, const WorldOptions& options, const World::MakeAi
     auto store = gateways::SqliteStore::open(station.config);
     S5066_ASSERT(store.ok());
     station.store.emplace(std::move(store).value());
-    station.core = std::make_unique<file_relay::RelayCore>(file_relay::RelayCore::Config());
+    file_relay::RelayCore::Config config;
+    config.sender.transfer_service = transfers;
+    station.core = std::make_unique<file_relay::RelayCore>(config);
     station.client = &world_.add_client(i, gateways::kRcopSap, sis::Confirmation::client);
     station.core->on_clock(world_.now(), utc(), world_.now().time_since_epoch());
     station.core->on_start(world_.now());
@@ -34,9 +36,9 @@ FileNodes::FileNodes(Seed seed, const WorldOptions& options, const World::MakeAi
 }
 
 gateways::SpoolId FileNodes::send(std::size_t from, std::size_t to, const std::string& name,
-                                  std::size_t octets) {
+                                  const Bytes& content, std::optional<std::uint8_t> priority) {
   Station& station = *stations_[from];
-  const auto id = station.store->enqueue({World::address(to), name, Bytes(octets, 7), utc()});
+  const auto id = station.store->enqueue({World::address(to), name, content, utc(), priority});
   S5066_ASSERT(id.ok());
   station.core->on_spool_changed(world_.now());
   return *id;

@@ -27,11 +27,17 @@ class FileNodes {
       : FileNodes(seed, WorldOptions{.stations = stations, .mode = {}}, {},
                   std::chrono::milliseconds(100)) {}
   /// `step`: the relays look at their clients' news and at their timers this often.
-  FileNodes(Seed seed, const WorldOptions& options, const World::MakeAir& make_air, Duration step);
+  /// `transfers`: the relays have the transfer service.
+  FileNodes(Seed seed, const WorldOptions& options, const World::MakeAir& make_air, Duration step,
+            bool transfers = false);
 
   /// Puts a file of `octets` into the spool of one station.
   gateways::SpoolId send(std::size_t from, std::size_t to, const std::string& name,
-                         std::size_t octets);
+                         std::size_t octets) {
+    return send(from, to, name, Bytes(octets, 7), std::nullopt);
+  }
+  gateways::SpoolId send(std::size_t from, std::size_t to, const std::string& name,
+                         const Bytes& content, std::optional<std::uint8_t> priority);
   std::size_t files_at(std::size_t at) const;
   gateways::SpoolState state(std::size_t at, gateways::SpoolId id);
   void run_for(Duration d);
@@ -39,6 +45,7 @@ class FileNodes {
   std::optional<Duration> time_until_arrival(std::size_t at, const std::string& name,
                                              Duration most);
   World& world() { return world_; }
+  const file_relay::RelayCore& relay(std::size_t at) const { return *stations_[at]->core; }
 
  private:
   using Key = std::pair<Address, Bytes>;  // the RCOP header distinguishes the U_PDUs to one station

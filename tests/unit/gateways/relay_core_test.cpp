@@ -446,7 +446,8 @@ TEST(Relay, a_full_disk_at_the_start_of_a_file_is_said_and_tried_again_soon) {
   SenderCore::Config config;
   IdSource ids;
   UtcClock utc;
-  SenderCore core(config, ids, utc);
+  MessageOutbox outbox({}, ids);
+  SenderCore core(config, ids, utc, outbox);
   const auto answer = [&](Instant now, Result<gateways::StoreAnswer> with) {
     const auto request = core.poll_store();
     ASSERT_TRUE(request);

@@ -6,9 +6,11 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <fstream>
 #include <thread>
 
 #include "config/proto/control.pb.h"
+#include "gateways/file_relay/handover.h"
 #include "gateways/file_relay/relay_commands.h"
 #include "gateways/file_relay/relay_setup.h"
 #include "s5066d/control/control_socket.h"
@@ -38,6 +40,7 @@ class RelayServiceTest : public testing::Test {
     config.inbox_directory = folder.make("inbox");
     config.node_control_socket = (folder.path() / "node.sock").string();
     config.spool_reserve_octets = 4096;
+    config.transfer_service = false;  // the stand-in for the server answers no offers
     config.lifetime_s = 7 * 86400;
     config.duplicate_window_s = config.lifetime_s;
   }
@@ -211,7 +214,8 @@ TEST_F(RelayServiceTest, a_request_that_it_does_not_know_is_refused_in_json) {
   ASSERT_NO_FATAL_FAILURE(start());
   const std::string usage = "the request is `hold ID`";
   const std::string known =
-      "requests are status, wake, hold, release, retry, cancel, counters, events, help";
+      "requests are status, wake, hold, release, retry, cancel, put, ask, asked, incoming, "
+      "arriving, counters, events, help";
   for (const auto& [request, text] : std::map<std::string, std::string>{{"", known},
                                                                         {"drop 1", known},
                                                                         {"hold", usage},
@@ -223,6 +227,38 @@ TEST_F(RelayServiceTest, a_request_that_it_does_not_know_is_refused_in_json) {
     ASSERT_FALSE(answer) << request;
     EXPECT_EQ(answer.error().detail, text) << request;
   }
+}
+
+TEST_F(RelayServiceTest, a_file_that_is_put_goes_into_the_spool_through_the_socket) {
+  ASSERT_NO_FATAL_FAILURE(start());
+  const Handover handover(config.spool_directory);
+  const auto word =
+      handover.write({.name = "a/f", .mtime = 1'700'000'000, .mode = 0644, .content = {1, 2}});
+  ASSERT_TRUE(word);
+  const auto sent = control::read_answer<proto::FileSent>(ask("put " + *word + " 1.2.3.4 9"));
+  ASSERT_TRUE(sent);
+  auto store = gateways::SqliteStore::open(store_config(config, 0));
+  const auto item = *store->find({static_cast<std::int64_t>(sent->id())});
+  EXPECT_EQ(item->name, "a/f");
+  EXPECT_EQ(item->destination, kPeer);
+  EXPECT_EQ(item->priority, 9);
+  EXPECT_TRUE(log.has("file_accepted"));
+  for (const std::string& request :
+       std::vector<std::string>{"put 1234 1.2.3.4", "put " + *word + " 16.0.0.1",
+                                "put " + *word + " 1.2.3.4 16", "put ../spool.db 1.2.3.4"}) {
+    EXPECT_FALSE(control::read_answer<proto::FileSent>(ask(request))) << request;
+  }
+}
+
+TEST_F(RelayServiceTest, a_file_in_a_watched_directory_is_sent) {
+  config.watch_folders = {
+      {.directory = folder.make("outbox"), .to = {kPeer}, .priority = 7, .keep = false}};
+  std::ofstream(folder.path() / "outbox/f") << "text";
+  ASSERT_NO_FATAL_FAILURE(start());
+  ASSERT_TRUE(until([&] { return log.has("file_accepted"); }));
+  auto store = gateways::SqliteStore::open(store_config(config, 0));
+  ASSERT_EQ(store->list(10)->size(), 1u);
+  EXPECT_EQ(store->list(10)->at(0).name, "f");
 }
 
 // Each answer is the message that `help` names, has the version, and is shown as text.
@@ -250,7 +286,8 @@ TEST_F(RelayServiceTest, every_request_is_answered_by_its_message) {
   const auto status = expect("status", proto::RelayStatus());
   EXPECT_EQ(status.program().name(), "s5066-relay");
   EXPECT_TRUE(status.bound());
-  EXPECT_EQ(expect("help", proto::VerbList()).verbs_size(), 9);
+  EXPECT_EQ(expect("help", proto::VerbList()).verbs_size(), 14);
+  EXPECT_EQ(expect("incoming", proto::IncomingFiles()).files_size(), 0);
   expect("counters", proto::CounterTable());
   const auto events = expect("events event=relay_started", proto::Events());
   ASSERT_EQ(events.events_size(), 1);

@@ -12,6 +12,18 @@ using file_relay::RelayEvent;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+namespace {
+
+std::uint64_t block_octets_of(ByteSpan updu) {
+  const auto pdu = gateways::decode_rcop(updu);
+  if (!pdu || pdu->header.application_id != file_relay::kTransferApplication) return 0;
+  const auto message = file_relay::decode_transfer_message(pdu->data);
+  const auto* block = message ? std::get_if<file_relay::BlockMessage>(&*message) : nullptr;
+  return block == nullptr ? 0 : block->octets.size();
+}
+
+}  // namespace
+
 RelayWorld::RelayWorld(std::uint64_t seed, const SubnetOptions& options)
     : subnet(options), rng_(seed) {
   core_config.sender.spool_poll = seconds(30);
@@ -42,7 +54,9 @@ void RelayWorld::start(Side side) {
   ASSERT_TRUE(opened) << to_string(opened.error());
   s.store.emplace(std::move(opened).value());
   static_cast<void>(s.store->recover());  // the relay also starts without its inbox
-  s.core = std::make_unique<RelayCore>(core_config);
+  RelayCore::Config config = core_config;
+  config.sender.transfer_service = subnet.transfers[side];
+  s.core = std::make_unique<RelayCore>(config);
   s.core->on_clock(now(), utc(), now().time_since_epoch());
   s.core->on_start(now());
   pump(side);
@@ -125,7 +139,8 @@ void RelayWorld::pump(Side side) {
       submit(side, std::move(std::get<gateways::SisUnidata>(*action)));
     }
   }
-  const std::size_t outstanding = s.core->sender().outstanding() + s.core->receiver().outstanding();
+  const std::size_t outstanding = s.core->sender().outstanding() +
+                                  s.core->receiver().outstanding() + s.core->outbox().outstanding();
   s.outstanding_peak = std::max(s.outstanding_peak, outstanding);
   s.timer.arm(
       s.core->next_deadline(),
@@ -154,6 +169,7 @@ void RelayWorld::submit(Side side, gateways::SisUnidata updu) {
   Station& s = station(side);
   ++s.updus_sent;
   s.last_updu = updu.updu;
+  s.block_octets += block_octets_of(updu.updu);
   if (s.flow_off) ++s.sent_while_off;
   if (++s.queued > subnet.queue_max && !s.flow_off) {
     s.flow_off = true;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -27,6 +28,7 @@ struct SubnetOptions {
   std::size_t queue_max = 1000;  // the flow goes off above, and on again at half
   Duration per_updu = std::chrono::seconds(2);
   std::size_t mtu = 2048;
+  bool transfers[2] = {};  // stations with the transfer service
 };
 
 class RelayWorld {
@@ -65,8 +67,12 @@ class RelayWorld {
   bool run_until_delivered(Duration time_max);
 
   std::map<std::string, Bytes> inbox(Side side);
+  std::filesystem::path inbox_path(Side side) { return station(side).store_config.inbox; }
+  gateways::SqliteStore::Config& store_config(Side side) { return station(side).store_config; }
   file_relay::RelayCore& core(Side side) { return *station(side).core; }
   std::uint64_t updus_sent(Side side) const { return stations_[side].updus_sent; }
+  /// Octets of blocks of the transfer service that a station has handed to its node.
+  std::uint64_t block_octets(Side side) const { return stations_[side].block_octets; }
   const Bytes& last_updu(Side side) const { return stations_[side].last_updu; }
   std::uint64_t sent_while_off(Side side) const { return stations_[side].sent_while_off; }
   std::size_t outstanding_peak(Side side) const { return stations_[side].outstanding_peak; }
@@ -74,6 +80,8 @@ class RelayWorld {
     return station(side).events[kind];
   }
   const std::vector<file_relay::RelayEvent>& log(Side side) { return station(side).log; }
+  /// Drains what a call of the test has left in a core.
+  void poke(Side side) { pump(side); }
   /// Hands a U_PDU to the relay as if it had come over the air.
   void inject(Side to, const Bytes& updu);
   Instant now() const { return heap_.now(); }
@@ -99,6 +107,7 @@ class RelayWorld {
     std::vector<gateways::SpoolId> sent;
     std::uint64_t kills = 0;
     std::uint64_t updus_sent = 0;
+    std::uint64_t block_octets = 0;
     Bytes last_updu;
     std::uint64_t sent_while_off = 0;
     std::size_t outstanding_peak = 0;

@@ -3,13 +3,14 @@
 
 #include <gtest/gtest.h>
 
-#include "gateways/ip_client/handover_window.h"
+#include "gateways/common/handover_window.h"
 #include "tests/unit/ip_client/packets.h"
 
 namespace s5066::ip_client {
 namespace {
 
 using namespace std::chrono_literals;
+using gateways::HandoverWindow;
 using test::Tcp;
 using test::tcp;
 using test::udp;

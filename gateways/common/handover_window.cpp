@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gateways/ip_client/handover_window.h"
+#include "gateways/common/handover_window.h"
 
 #include <algorithm>
 
 #include "s5066d/base/assert.h"
 
-namespace s5066::ip_client {
+namespace s5066::gateways {
 namespace {
 
 /// Shorter times are those of a simulated or idle channel; they would make the rate infinite.
@@ -17,7 +17,7 @@ constexpr std::size_t kGrowth = 2;  // of the window, from one round to the next
 
 }  // namespace
 
-void HandoverWindow::on_handed(Instant now, gateways::SisRequestId id, std::size_t octets,
+void HandoverWindow::on_handed(Instant now, SisRequestId id, std::size_t octets,
                                std::uint8_t priority) {
   S5066_ASSERT(priority < octets_by_priority_.size());
   requests_[id] = {now, octets, priority, confirmed_octets_};
@@ -25,7 +25,7 @@ void HandoverWindow::on_handed(Instant now, gateways::SisRequestId id, std::size
   ++count_by_priority_[priority];
 }
 
-bool HandoverWindow::on_failed(gateways::SisRequestId id) {
+bool HandoverWindow::on_failed(SisRequestId id) {
   const auto found = requests_.find(id);
   if (found == requests_.end()) return false;
   octets_by_priority_[found->second.priority] -= found->second.octets;
@@ -34,7 +34,7 @@ bool HandoverWindow::on_failed(gateways::SisRequestId id) {
   return true;
 }
 
-bool HandoverWindow::on_confirmed(Instant now, gateways::SisRequestId id) {
+bool HandoverWindow::on_confirmed(Instant now, SisRequestId id) {
   const auto found = requests_.find(id);
   if (found == requests_.end()) return false;
   confirmed_octets_ += found->second.octets;
@@ -123,4 +123,4 @@ bool HandoverWindow::has_room(std::size_t octets, std::uint8_t priority) const {
   return count < config_.datagrams_min || ahead + octets <= window_octets();
 }
 
-}  // namespace s5066::ip_client
+}  // namespace s5066::gateways

@@ -19,7 +19,7 @@
 #include "gateways/common/sis_port.h"
 #include "s5066d/base/time.h"
 
-namespace s5066::ip_client {
+namespace s5066::gateways {
 
 class HandoverWindow {
  public:
@@ -33,11 +33,11 @@ class HandoverWindow {
 
   explicit HandoverWindow(const Config& config) : config_(config) {}
 
-  void on_handed(Instant now, gateways::SisRequestId id, std::size_t octets, std::uint8_t priority);
+  void on_handed(Instant now, SisRequestId id, std::size_t octets, std::uint8_t priority);
   /// Returns false if the request is not one of this window.
-  bool on_confirmed(Instant now, gateways::SisRequestId id);
+  bool on_confirmed(Instant now, SisRequestId id);
   /// The request ended without a confirmation.
-  bool on_failed(gateways::SisRequestId id);
+  bool on_failed(SisRequestId id);
   void on_lost();
 
   /// True if a datagram of this size and priority may be handed over. Only requests of at least its
@@ -76,7 +76,7 @@ class HandoverWindow {
   Duration span(const Seen& seen) const;
 
   Config config_;
-  std::map<gateways::SisRequestId, Request> requests_;
+  std::map<SisRequestId, Request> requests_;
   std::array<std::size_t, 16> octets_by_priority_{};
   std::array<std::size_t, 16> count_by_priority_{};
   std::uint64_t confirmed_octets_ = 0;
@@ -88,4 +88,4 @@ class HandoverWindow {
   Instant turned_at_{};
 };
 
-}  // namespace s5066::ip_client
+}  // namespace s5066::gateways

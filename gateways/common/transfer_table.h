@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files that other stations have offered: what has arrived of each, kept in the spool. Each call
+// that returns a value has committed. Names and the inbox are the caller's part.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "gateways/common/sqlite_store_db.h"
+#include "gateways/common/store_port.h"
+#include "s5066d/base/result.h"
+
+namespace s5066::gateways {
+
+class TransferTable {
+ public:
+  struct Row {
+    std::int64_t id = 0;
+    TransferKey key;
+    std::uint8_t updu_id = 0;
+    bool done = false;
+    TransferManifest manifest;
+    std::uint32_t failures = 0;
+    std::int64_t received = 0;  // the row of the file in the inbox
+    UtcSeconds changed;
+  };
+  /// Open transfers of one station.
+  struct Use {
+    std::uint64_t transfers = 0;
+    std::uint64_t octets = 0;  // of all their images
+  };
+
+  explicit TransferTable(Database& db) : db_(db) {}
+
+  Result<std::optional<Row>> find(const TransferKey& key);
+  Result<std::vector<Row>> open_rows(std::uint32_t rows_max);
+  Result<Use> use_of(Address source);
+  Result<std::int64_t> insert(const OpenTransfer& offer);
+  /// Gives an open transfer another manifest. Its octets stay if the image is the same.
+  Result<void> update(const Row& row, const OpenTransfer& offer);
+  Result<void> save(const SaveBlocks& blocks);
+  Result<RangeSet> have(std::int64_t row);
+  /// Returns the image. If it is not what the manifest says, forgets the blocks with another
+  /// digest, or all octets, and returns `bad_checksum`.
+  Result<Bytes> image(const Row& row);
+  /// Forgets all octets, because they do not give the file.
+  Result<void> reject(const Row& row);
+  /// Not in a transaction of its own.
+  Result<void> note_received(std::int64_t row, std::int64_t received);
+  Result<void> end(std::int64_t row, UtcSeconds now);
+  Result<void> drop(std::int64_t row);
+  /// Forgets transfers that nothing has come for, and those that were done, before these times.
+  Result<void> purge(UtcSeconds open_before, UtcSeconds done_before);
+
+ private:
+  Result<void> remove_octets(std::int64_t row);
+  static Result<Row> read(const Statement& row);
+
+  Database& db_;
+};
+
+}  // namespace s5066::gateways

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Commands of an operator that the running relay carries out: hand files over, ask for the inbox of
+// another station, change a file that is arriving.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gateways/file_relay/relay_config.h"
+#include "gateways/file_relay/relay_types.h"
+#include "gateways/file_relay/transfer_messages.h"
+#include "s5066d/base/result.h"
+#include "s5066d/control/ask.h"
+
+namespace s5066::file_relay {
+
+struct PutOptions {
+  std::vector<std::string> files;  // a folder stands for all files in it
+  std::vector<Address> to;
+  std::optional<std::uint8_t> priority = std::nullopt;
+  bool wait = false;
+  bool progress = false;
+  control::Form form = control::Form::text;
+};
+
+inline constexpr std::size_t kPutFilesMax = 100000;
+
+/// A file with the name that it gets at the receiver: for one of a folder, with its folders in it.
+struct FileToPut {
+  std::string path;
+  std::string name;
+  friend bool operator==(const FileToPut&, const FileToPut&) = default;
+};
+/// Follows no symbolic link in a folder, and leaves out names that begin with a dot.
+Result<std::vector<FileToPut>> files_to_put(const std::vector<std::string>& paths);
+
+/// All return the exit status: 0 done, 1 not. With `wait` it says what became of the files: 0 if
+/// all were delivered.
+int put_files(const RelayConfig& config, const PutOptions& options);
+/// Waits for the answer of the other station.
+int ask_far_inbox(const RelayConfig& config, InboxRequest request, Address station,
+                  const std::string& path, control::Form form);
+/// `id` is STATION/NUMBER, as `incoming` shows it.
+int change_arriving(const RelayConfig& config, ControlAction action, const std::string& id,
+                    control::Form form);
+/// Shows how far all files are, twice a second, until there are none or the program is ended.
+int watch_transfers(const RelayConfig& config, control::Form form);
+
+}  // namespace s5066::file_relay

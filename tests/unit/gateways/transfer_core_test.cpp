@@ -1,0 +1,565 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two relays with the transfer service: files go on from what the receiver has, whatever breaks.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <fstream>
+
+#include "gateways/common/block_digests.h"
+#include "gateways/common/sha256.h"
+#include "gateways/file_relay/relay_core.h"
+#include "gateways/file_relay/transfer_messages.h"
+#include "tests/unit/gateways/relay_world.h"
+
+namespace s5066::file_relay {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using test::RelayWorld;
+using Side = RelayWorld::Side;
+using Kind = RelayEvent::Kind;
+using gateways::SpoolChange;
+using Files = std::map<std::string, Bytes>;
+
+constexpr Side kLeft = RelayWorld::kLeft;
+constexpr Side kRight = RelayWorld::kRight;
+/// Octets that the node may have and that may be sent again after a break.
+constexpr std::uint64_t kWindow = 64 * 2033;
+
+Bytes content_of(std::size_t size, std::uint64_t seed = 1) {
+  Rng rng(seed);
+  Bytes bytes(size);
+  for (auto& octet : bytes) octet = static_cast<std::uint8_t>(rng.below(256));
+  return bytes;
+}
+
+Bytes text_of(std::size_t size) {
+  std::string text;
+  for (int line = 0; text.size() < size; ++line) text += "line " + std::to_string(line * 7) + "\n";
+  return {text.begin(), text.begin() + static_cast<std::ptrdiff_t>(size)};
+}
+
+test::SubnetOptions both() {
+  return {.transfers = {true, true}};
+}
+
+TransferManifest manifest_of(const Bytes& content, const std::string& name = "f") {
+  TransferManifest file;
+  file.name = name;
+  file.size = file.image_octets = static_cast<std::uint32_t>(content.size());
+  file.sha256 = gateways::sha256_of(content);
+  file.block_size_log2 = gateways::block_size_log2_for(file.image_octets);
+  file.block_digests = gateways::block_digests_of(content, file.block_size_log2);
+  return file;
+}
+
+void inject(RelayWorld& world, Side to, const TransferMessage& message) {
+  Bytes updu;
+  gateways::encode(gateways::RcopHeader{.application_id = kTransferApplication}, updu);
+  append(updu, encode(message));
+  world.inject(to, updu);
+}
+
+/// Returns the messages of one kind that a station has sent: the last one.
+template <typename Message>
+std::optional<Message> last_message(const RelayWorld& world, Side from) {
+  const auto pdu = gateways::decode_rcop(world.last_updu(from));
+  if (!pdu || pdu->header.application_id != kTransferApplication) return std::nullopt;
+  const auto message = decode_transfer_message(pdu->data);
+  if (!message || !std::holds_alternative<Message>(*message)) return std::nullopt;
+  return std::get<Message>(*message);
+}
+
+TEST(Transfer, a_file_crosses_whole_with_its_name) {
+  for (const std::size_t size : {0u, 1u, 2033u, 2034u, 20'000u, 200'000u}) {
+    SCOPED_TRACE(size);
+    RelayWorld world(1, both());
+    world.send(kLeft, "MAP.BIN", content_of(size));
+    EXPECT_TRUE(world.run_until_delivered(hours(1)));
+    EXPECT_EQ(world.inbox(kRight), (Files{{"MAP.BIN", content_of(size)}}));
+    EXPECT_EQ(world.block_octets(kLeft), size);
+    EXPECT_EQ(world.events(kLeft, Kind::service_found), 1u);
+  }
+}
+
+TEST(Transfer, a_station_without_the_service_gets_the_file_by_bftp) {
+  RelayWorld world(1, {.transfers = {true, false}});
+  for (const char* name : {"f", "g"}) {
+    const auto id = world.send(kLeft, name, content_of(5000));
+    EXPECT_TRUE(world.run_until_delivered(hours(1)));
+    EXPECT_EQ(world.item(kLeft, id).state, SpoolState::delivered);
+  }
+  EXPECT_EQ(world.inbox(kRight), (Files{{"f", content_of(5000)}, {"g", content_of(5000)}}));
+  EXPECT_EQ(world.events(kLeft, Kind::service_absent), 1u) << "it is asked once";
+  EXPECT_EQ(world.block_octets(kLeft), 0u);
+}
+
+TEST(Transfer, a_relay_without_the_service_still_sends_to_one_that_has_it) {
+  RelayWorld world(1, {.transfers = {false, true}});
+  world.send(kLeft, "f", content_of(5000));
+  EXPECT_TRUE(world.run_until_delivered(hours(1)));
+  EXPECT_EQ(world.inbox(kRight), (Files{{"f", content_of(5000)}}));
+}
+
+TEST(Transfer, a_station_that_gets_the_service_is_used_by_it_after_its_first_message) {
+  RelayWorld world(1, {.transfers = {true, false}});
+  world.send(kLeft, "f", content_of(500));
+  EXPECT_TRUE(world.run_until_delivered(hours(1)));
+  world.kill(kRight);
+  world.subnet.transfers[kRight] = true;
+  world.start(kRight);
+  world.run_for(minutes(1));
+  world.send(kRight, "back", content_of(700));
+  EXPECT_TRUE(world.run_until_delivered(hours(1)));
+  world.send(kLeft, "g", content_of(5000));
+  EXPECT_TRUE(world.run_until_delivered(hours(1)));
+  EXPECT_EQ(world.block_octets(kLeft), 5000u);
+}
+
+TEST(Transfer, the_second_file_does_not_wait_for_an_answer_to_its_offer) {
+  RelayWorld world(1, both());
+  world.send(kLeft, "f", content_of(100));
+  EXPECT_TRUE(world.run_until_delivered(hours(1)));
+  const auto before = world.updus_sent(kLeft);
+  world.send(kLeft, "g", content_of(4066, 2));
+  world.run_for(seconds(1));
+  EXPECT_EQ(world.updus_sent(kLeft) - before, 3u) << "the offer and both blocks";
+}
+
+TEST(Transfer, a_sender_that_restarts_goes_on_with_what_is_missing) {
+  RelayWorld world(1, both());
+  const Bytes content = content_of(300'000);
+  world.send(kLeft, "f", content);
+  world.run_for(minutes(3));
+  world.kill(kLeft);
+  world.run_for(minutes(1));
+  world.start(kLeft);
+  EXPECT_TRUE(world.run_until_delivered(hours(3)));
+  EXPECT_EQ(world.inbox(kRight), (Files{{"f", content}}));
+  EXPECT_LE(world.block_octets(kLeft), content.size() + kWindow);
+  EXPECT_GT(world.core(kLeft).sender().counters()[RelaySenderCounter::resumed_octets], 100'000u);
+}
+
+TEST(Transfer, a_receiver_that_restarts_goes_on_with_what_is_missing) {
+  RelayWorld world(1, both());
+  const Bytes content = content_of(300'000);
+  world.send(kLeft, "f", content);
+  world.run_for(minutes(3));
+  world.kill(kRight);
+  world.run_for(seconds(10));
+  world.start(kRight);
+  EXPECT_TRUE(world.run_until_delivered(hours(3)));
+  EXPECT_EQ(world.inbox(kRight), (Files{{"f", content}}));
+  EXPECT_LE(world.block_octets(kLeft), content.size() + kWindow);
+}
+
+TEST(Transfer, a_link_that_breaks_again_and_again_sends_no_more_than_a_window_anew_each_time) {
+  RelayWorld world(1, both());
+  const Bytes content = content_of(400'000);
+  world.send(kLeft, "f", content);
+  for (int i = 0; i < 5; ++i) {
+    world.run_for(minutes(2));
+    world.lose_connection(kLeft, seconds(20));
+  }
+  EXPECT_TRUE(world.run_until_delivered(hours(5)));
+  EXPECT_EQ(world.inbox(kRight), (Files{{"f", content}}));
+  EXPECT_LE(world.block_octets(kLeft), content.size() + 5 * kWindow);
+}
+
+TEST(Transfer, a_receiver_that_is_off_for_a_day_gets_the_rest_without_help) {
+  RelayWorld world(1, both());
+  world.core_config.sender.lifetime_max = hours(48);
+  for (const Side side : {kLeft, kRight}) {
+    world.kill(side);
+    world.start(side);
+  }
+  const Bytes content = content_of(300'000);
+  world.send(kLeft, "f", content);
+  world.run_for(minutes(3));
+  world.kill(kRight);
+  world.run_for(hours(24));
+  world.start(kRight);
+  EXPECT_TRUE(world.run_until_delivered(hours(3)));
+  EXPECT_EQ(world.inbox(kRight), (Files{{"f", content}}));
+  EXPECT_LE(world.block_octets(kLeft), content.size() + 2 * kWindow);
+}
+
+TEST(Transfer, a_link_of_ten_minutes_an_hour_is_enough) {
+  RelayWorld world(1, both());
+  const Bytes content = content_of(900'000);  // half an hour of line time
+  world.send(kLeft, "f", content);
+  for (int hour = 0; hour < 8; ++hour) {
+    world.run_for(minutes(10));
+    world.lose_connection(kLeft, minutes(50));
+    world.run_for(minutes(50));
+  }
+  EXPECT_TRUE(world.run_until_delivered(minutes(10)));
+  EXPECT_EQ(world.inbox(kRight), (Files{{"f", content}}));
+}
+
+TEST(Transfer, a_lost_acknowledgement_costs_one_more_offer_and_no_second_file) {
+  RelayWorld world(1, both());
+  const Bytes content = content_of(5000);
+  world.send(kLeft, "first", content_of(10, 9));
+  EXPECT_TRUE(world.run_until_delivered(hours(1)));
+  world.mute(kRight, true);
+  const auto id = world.send(kLeft, "f", content);
+  world.run_for(minutes(2));
+  EXPECT_EQ(world.inbox(kRight).size(), 2u);
+  EXPECT_EQ(world.item(kLeft, id).state, SpoolState::active);
+  world.mute(kRight, false);
+  EXPECT_TRUE(world.run_until_delivered(hours(2)));
+  EXPECT_EQ(world.inbox(kRight).size(), 2u);
+  EXPECT_EQ(world.block_octets(kLeft), content.size() + 10);
+}
+
+TEST(Transfer,
+     a_file_that_came_whole_before_its_sender_took_the_receiver_for_one_without_the_service) {
+  RelayWorld world(1, both());
+  world.mute(kRight, true);
+  // The offer is not answered, so BFTP is used, and its acknowledgement is lost as well.
+  world.send(kLeft, "f", content_of(5000));
+  world.run_for(minutes(20));
+  EXPECT_EQ(world.inbox(kRight).size(), 1u);
+  world.mute(kRight, false);
+  EXPECT_TRUE(world.run_until_delivered(hours(3)));
+  EXPECT_EQ(world.inbox(kRight), (Files{{"f", content_of(5000)}}));
+}
+
+TEST(Transfer, text_crosses_compressed_and_is_the_same_text) {
+  RelayWorld world(1, both());
+  const Bytes text = text_of(100'000);
+  world.send(kLeft, "log.txt", text);
+  EXPECT_TRUE(world.run_until_delivered(hours(1)));
+  EXPECT_EQ(world.inbox(kRight), (Files{{"log.txt", text}}));
+  EXPECT_LT(world.block_octets(kLeft), text.size() / 2);
+}
+
+TEST(Transfer, a_content_that_the_receiver_has_does_not_cross_again) {
+  RelayWorld world(1, both());
+  const Bytes content = content_of(50'000);
+  world.send(kLeft, "f", content);
+  EXPECT_TRUE(world.run_until_delivered(hours(1)));
+  world.send(kLeft, "other name", content);
+  EXPECT_TRUE(world.run_until_delivered(hours(1)));
+  EXPECT_EQ(world.inbox(kRight), (Files{{"f", content}, {"other name", content}}));
+  EXPECT_EQ(world.block_octets(kLeft), content.size());
+}
+
+TEST(Transfer, a_new_version_crosses_as_a_difference) {
+  RelayWorld world(1, both());
+  const Bytes old = text_of(200'000);
+  world.send(kLeft, "log.txt", old);
+  EXPECT_TRUE(world.run_until_delivered(hours(1)));
+  const auto before = world.block_octets(kLeft);
+  Bytes changed = old;
+  const Bytes fresh = content_of(2000, 5);
+  std::copy(fresh.begin(), fresh.end(), changed.begin() + 90'000);
+  world.send(kLeft, "log.txt", changed);
+  EXPECT_TRUE(world.run_until_delivered(hours(1)));
+  EXPECT_EQ(world.inbox(kRight), (Files{{"log.txt", old}, {"log.1.txt", changed}}));
+  EXPECT_LT(world.block_octets(kLeft) - before, changed.size() / 20);
+}
+
+TEST(Transfer, an_older_version_that_is_gone_when_the_difference_arrives_costs_the_whole_file) {
+  RelayWorld world(1, both());
+  const Bytes old = content_of(100'000);
+  world.send(kLeft, "f", old);
+  EXPECT_TRUE(world.run_until_delivered(hours(1)));
+  Bytes changed = old;
+  for (std::size_t i = 0; i < 30'000; ++i) changed[2 * i] ^= 0x5A;
+  world.send(kLeft, "f", changed);
+  // It goes away while the difference is on its way.
+  world.run_for(seconds(60));
+  ASSERT_TRUE(std::filesystem::remove(world.inbox_path(kRight) / "f"));
+  EXPECT_TRUE(world.run_until_delivered(hours(2)));
+  EXPECT_EQ(world.inbox(kRight), (Files{{"f", changed}}));
+}
+
+TEST(Transfer, a_file_of_a_folder_arrives_in_that_folder) {
+  RelayWorld world(1, both());
+  std::filesystem::create_symlink("/tmp", world.inbox_path(kRight) / "link");
+  world.send(kLeft, "log/2026/one.txt", content_of(100));
+  world.send(kLeft, "log/2026/one.txt", content_of(200));
+  world.send(kLeft, "../../etc/passwd", content_of(300));
+  world.send(kLeft, "link/evil", content_of(400));
+  EXPECT_TRUE(world.run_until_delivered(hours(1)));
+  const auto inbox = world.inbox_path(kRight);
+  EXPECT_EQ(test::read_file(inbox / "log/2026/one.txt").size() +
+                test::read_file(inbox / "log/2026/one.1.txt").size(),
+            300u);
+  EXPECT_EQ(test::read_file(inbox / "link_evil"), content_of(400));
+  EXPECT_FALSE(std::filesystem::exists("/tmp/evil"));
+  EXPECT_FALSE(std::filesystem::exists(inbox.parent_path() / "etc"));
+}
+
+TEST(Transfer, the_inbox_of_the_other_station_can_be_listed_and_files_fetched_and_deleted) {
+  RelayWorld world(1, both());
+  auto& others = world.core_config.inbox_server.access.others;
+  others.get = others.list = others.remove = true;
+  world.kill(kRight);
+  world.start(kRight);
+  world.run_for(seconds(5));
+  for (int i = 0; i < 120; ++i) {
+    std::ofstream(world.inbox_path(kRight) / ("file" + std::to_string(100 + i))) << i;
+  }
+  FarInbox& far = world.core(kLeft).far_inbox();
+  const Address right{0x01020301};
+  const auto ask = [&](InboxRequest request, const std::string& path) {
+    const auto number = far.request(world.now(), right, request, path);
+    world.core(kLeft).on_deadline(world.now());
+    world.poke(kLeft);
+    world.run_for(minutes(5));
+    return *far.find(*number);
+  };
+  const auto listed = ask(InboxRequest::list, "");
+  EXPECT_EQ(listed.state, FarInbox::State::done);
+  ASSERT_EQ(listed.entries.size(), 120u) << "in several answers";
+  EXPECT_EQ(listed.entries[119].name, "file219");
+  const auto stat = ask(InboxRequest::stat, "file107");
+  ASSERT_EQ(stat.entries.size(), 1u);
+  EXPECT_EQ(stat.entries[0].sha256, gateways::sha256_of(Bytes{'7'}));
+  const auto got = ask(InboxRequest::get, "file107");
+  EXPECT_EQ(got.state, FarInbox::State::done);
+  EXPECT_EQ(got.received_as, "file107");
+  EXPECT_EQ(world.inbox(kLeft), (Files{{"file107", Bytes{'7'}}}));
+  EXPECT_EQ(ask(InboxRequest::remove, "file107").state, FarInbox::State::done);
+  EXPECT_FALSE(std::filesystem::exists(world.inbox_path(kRight) / "file107"));
+  EXPECT_EQ(ask(InboxRequest::remove, "file107").state, FarInbox::State::failed);
+  EXPECT_EQ(ask(InboxRequest::get, "../right.db").state, FarInbox::State::failed);
+}
+
+TEST(Transfer, a_station_may_ask_for_nothing_unless_the_access_table_says_so) {
+  RelayWorld world(1, both());
+  world.run_for(seconds(5));
+  std::ofstream(world.inbox_path(kRight) / "f") << "text";
+  FarInbox& far = world.core(kLeft).far_inbox();
+  for (const InboxRequest request :
+       {InboxRequest::get, InboxRequest::list, InboxRequest::remove, InboxRequest::stat}) {
+    const auto number = far.request(world.now(), Address{0x01020301}, request, "f");
+    world.poke(kLeft);
+    world.run_for(minutes(1));
+    EXPECT_EQ(far.find(*number)->state, FarInbox::State::failed);
+  }
+  EXPECT_TRUE(std::filesystem::exists(world.inbox_path(kRight) / "f"));
+}
+
+TEST(Transfer, a_receiver_can_suspend_resume_and_cancel_a_file) {
+  RelayWorld world(1, both());
+  const Bytes content = content_of(200'000);
+  const auto id = world.send(kLeft, "f", content);
+  world.run_for(minutes(1));
+  auto& receiver = world.core(kRight).transfer_receiver();
+  ASSERT_EQ(receiver.transfers().size(), 1u);
+  const auto key = receiver.transfers()[0].key;
+  const auto change = [&](ControlAction action) {
+    EXPECT_TRUE(receiver.request(world.now(), key, action));
+    world.poke(kRight);
+  };
+  change(ControlAction::suspend);
+  world.run_for(minutes(10));
+  EXPECT_EQ(world.item(kLeft, id).state, SpoolState::held);
+  const auto before = world.block_octets(kLeft);
+  world.run_for(hours(1));
+  EXPECT_EQ(world.block_octets(kLeft), before);
+  change(ControlAction::resume);
+  world.run_for(minutes(1));
+  EXPECT_EQ(world.item(kLeft, id).state, SpoolState::active);
+  world.run_for(minutes(20));
+  EXPECT_EQ(world.inbox(kRight), (Files{{"f", content}}));
+  EXPECT_LE(world.block_octets(kLeft), content.size() + kWindow);
+
+  const auto second = world.send(kLeft, "g", content_of(200'000, 2));
+  world.run_for(minutes(1));
+  ASSERT_EQ(receiver.transfers().size(), 1u);
+  EXPECT_TRUE(receiver.request(world.now(), receiver.transfers()[0].key, ControlAction::cancel));
+  world.poke(kRight);
+  world.run_for(minutes(10));
+  EXPECT_EQ(world.item(kLeft, second).state, SpoolState::failed);
+  EXPECT_TRUE(receiver.transfers().empty());
+}
+
+TEST(Transfer, time_and_permissions_cross) {
+  RelayWorld world(1, both());
+  auto store = gateways::SqliteStore::open(world.store_config(kLeft));
+  ASSERT_TRUE(store);
+  const auto id = store->enqueue({.destination = Address{0x01020301},
+                                  .name = "f",
+                                  .content = content_of(100),
+                                  .now = {1'700'000'000},
+                                  .mtime = 1'600'000'000,
+                                  .mode = 0644});
+  ASSERT_TRUE(id);
+  world.core(kLeft).on_spool_changed(world.now());
+  world.run_for(minutes(5));
+  struct stat status {};
+  ASSERT_EQ(::stat((world.inbox_path(kRight) / "f").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mtime, 1'600'000'000);
+  EXPECT_EQ(status.st_mode & 0777, 0644u);
+}
+
+TEST(Transfer, a_full_disk_at_the_receiver_delays_the_file_and_loses_nothing) {
+  RelayWorld world(1, both());
+  const Bytes content = content_of(50'000);
+  world.set_inbox_errno(kRight, ENOSPC);
+  world.send(kLeft, "f", content);
+  world.run_for(minutes(10));
+  EXPECT_TRUE(world.inbox(kRight).empty());
+  EXPECT_GT(world.events(kRight, Kind::store_failed), 0u);
+  world.set_inbox_errno(kRight, 0);
+  EXPECT_TRUE(world.run_until_delivered(hours(2)));
+  EXPECT_EQ(world.inbox(kRight), (Files{{"f", content}}));
+  EXPECT_EQ(world.block_octets(kLeft), content.size());
+}
+
+TEST(Transfer, a_cancelled_file_goes_away_at_its_receiver_too) {
+  RelayWorld world(1, both());
+  const auto id = world.send(kLeft, "f", content_of(200'000));
+  world.run_for(minutes(1));
+  ASSERT_EQ(world.core(kRight).transfer_receiver().transfers().size(), 1u);
+  ASSERT_TRUE(world.change(kLeft, SpoolChange::cancel, id));
+  world.run_for(minutes(20));
+  EXPECT_TRUE(world.core(kRight).transfer_receiver().transfers().empty());
+  EXPECT_TRUE(world.inbox(kRight).empty());
+}
+
+TEST(Transfer, blocks_that_overlap_repeat_or_lie_outside_do_not_harm_the_file) {
+  RelayWorld world(1, both());
+  world.run_for(seconds(5));
+  const Bytes content = content_of(1000);
+  inject(world, kRight, OfferMessage{{7}, false, false, manifest_of(content)});
+  world.run_for(seconds(1));
+  const auto block = [&](std::uint32_t at, std::size_t size) {
+    const auto from = content.begin() + at;
+    inject(world, kRight, BlockMessage{{7}, at, Bytes(from, from + static_cast<long>(size))});
+  };
+  inject(world, kRight, BlockMessage{{8}, 0, Bytes(100, 1)});   // not offered
+  inject(world, kRight, BlockMessage{{7}, 990, Bytes(11, 1)});  // beyond the end
+  block(100, 300);
+  block(0, 350);  // overlaps
+  block(100, 300);
+  block(350, 650);
+  world.run_for(seconds(10));
+  EXPECT_EQ(world.inbox(kRight), (Files{{"f", content}}));
+  const auto& counters = world.core(kRight).transfer_receiver().counters();
+  EXPECT_EQ(counters[TransferReceiverCounter::blocks_unknown], 2u);
+  EXPECT_EQ(counters[TransferReceiverCounter::blocks_repeated], 1u);
+}
+
+TEST(Transfer, octets_that_are_not_what_was_offered_are_asked_for_again_and_then_refused) {
+  RelayWorld world(1, both());
+  world.run_for(seconds(5));
+  const Bytes content = content_of(1000);
+  inject(world, kRight, OfferMessage{{7}, false, false, manifest_of(content)});
+  world.run_for(seconds(1));
+  inject(world, kRight, BlockMessage{{7}, 0, content_of(1000, 2)});
+  world.run_for(seconds(10));
+  const auto have = last_message<HaveMessage>(world, kRight);
+  ASSERT_TRUE(have) << "all is wanted again";
+  EXPECT_TRUE(have->ranges.empty());
+  inject(world, kRight, BlockMessage{{7}, 0, content_of(1000, 3)});
+  world.run_for(seconds(10));
+  const auto refusal = last_message<RefuseMessage>(world, kRight);
+  ASSERT_TRUE(refusal);
+  EXPECT_EQ(refusal->reason, RefuseReason::bad_digest);
+  EXPECT_TRUE(world.inbox(kRight).empty());
+}
+
+TEST(Transfer, of_a_large_file_only_the_damaged_block_is_asked_for_again) {
+  RelayWorld world(1, both());
+  world.run_for(seconds(5));
+  const Bytes content = content_of(200'000);
+  inject(world, kRight, OfferMessage{{7}, false, false, manifest_of(content)});
+  world.run_for(seconds(1));
+  for (std::size_t at = 0; at < content.size(); at += 2000) {
+    Bytes octets(content.begin() + static_cast<long>(at),
+                 content.begin() + static_cast<long>(at + 2000));
+    if (at == 70'000) octets[5] ^= 1;
+    inject(world, kRight, BlockMessage{{7}, static_cast<std::uint32_t>(at), octets});
+  }
+  world.run_for(seconds(10));
+  const auto have = last_message<HaveMessage>(world, kRight);
+  ASSERT_TRUE(have);
+  std::uint64_t here = 0;
+  for (const FileRange& range : have->ranges) here += range.octets();
+  EXPECT_GT(here, 128'000u);
+  EXPECT_LT(here, 136'000u);
+}
+
+TEST(Transfer, a_station_that_may_not_send_is_told_so) {
+  RelayWorld world(1, both());
+  world.core_config.transfers.access.others.put = false;
+  world.kill(kRight);
+  world.start(kRight);
+  world.run_for(seconds(5));
+  const auto id = world.send(kLeft, "f", content_of(100));
+  world.run_for(minutes(10));
+  EXPECT_EQ(world.item(kLeft, id).state, SpoolState::failed);
+  EXPECT_NE(world.item(kLeft, id).reason.find("may not send"), std::string::npos);
+}
+
+TEST(Transfer, a_file_above_the_limit_of_the_other_station_fails_with_that_limit) {
+  RelayWorld world(1, both());
+  world.core_config.transfers.file_octets_max = 1000;
+  world.kill(kRight);
+  world.start(kRight);
+  world.run_for(seconds(5));
+  const auto good = world.send(kLeft, "good", content_of(1000));
+  const auto bad = world.send(kLeft, "bad", content_of(1001));
+  world.run_for(minutes(10));
+  EXPECT_EQ(world.item(kLeft, good).state, SpoolState::delivered);
+  EXPECT_EQ(world.item(kLeft, bad).state, SpoolState::failed);
+  EXPECT_NE(world.item(kLeft, bad).reason.find("1000 octets"), std::string::npos);
+}
+
+// Goal:   a file crosses once and whole, whichever step a relay dies at.
+// Method: one transfer is killed before its n-th step, for every n. The relay is back 45 s later.
+TEST(Transfer, a_crash_at_any_step_of_either_relay_costs_at_most_a_window) {
+  const Bytes content = content_of(20'000);
+  for (const Side side : {kLeft, kRight}) {
+    for (std::uint64_t step = 1;; ++step) {
+      SCOPED_TRACE(testing::Message() << "side " << side << " step " << step);
+      RelayWorld world(1, both());
+      world.kill_at_step(side, step);
+      world.send(kLeft, "f", content);
+      ASSERT_TRUE(world.run_until_delivered(hours(6)));
+      ASSERT_EQ(world.inbox(kRight), (Files{{"f", content}}));
+      ASSERT_LE(world.block_octets(kLeft), 2 * content.size());
+      if (!world.was_killed(side) || step > 80) break;  // by then it kills an idle relay
+    }
+  }
+}
+
+// Method: anything may fail for an hour. Then the faults stop and everything must arrive.
+TEST(TransferSwarm, every_file_arrives_once_under_any_mix_of_faults) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    SCOPED_TRACE(seed);
+    Rng rng(seed);
+    test::SubnetOptions options{.rejected = rng.chance(0.5) ? 0.1 : 0,
+                                .repeated = rng.chance(0.5) ? 0.1 : 0,
+                                .reordered = rng.chance(0.3),
+                                .transfers = {true, !rng.chance(0.2)}};
+    RelayWorld world(seed, options);
+    Files sent[2];
+    for (int i = 0; i < 12; ++i) {
+      const Side side = rng.chance(0.5) ? kLeft : kRight;
+      const Side to = side == kLeft ? kRight : kLeft;
+      const std::string name = "f" + std::to_string(i);
+      const Bytes content = content_of(rng.below(30'000), 100 * seed + static_cast<unsigned>(i));
+      world.send(side, name, content);
+      sent[to][name] = content;
+      world.run_for(minutes(rng.below(6)));
+      if (rng.chance(0.4)) world.kill_at_step(rng.chance(0.5) ? kLeft : kRight, 1 + rng.below(30));
+      if (rng.chance(0.3)) world.lose_connection(rng.chance(0.5) ? kLeft : kRight, minutes(1));
+    }
+    world.subnet.rejected = world.subnet.repeated = 0;
+    ASSERT_TRUE(world.run_until_delivered(hours(24)));
+    for (const Side side : {kLeft, kRight}) ASSERT_EQ(world.inbox(side), sent[side]);
+  }
+}
+
+}  // namespace
+}  // namespace s5066::file_relay
