@@ -138,7 +138,10 @@ Result<void> review_files(Database& fresh, SpoolReport& report) {
   for (const char* sql :
        {"DELETE FROM outgoing_content WHERE id NOT IN (SELECT id FROM outgoing)",
         "DELETE FROM outgoing_try WHERE item NOT IN (SELECT id FROM outgoing)",
-        "DELETE FROM outgoing_priority WHERE item NOT IN (SELECT id FROM outgoing)"}) {
+        "DELETE FROM outgoing_priority WHERE item NOT IN (SELECT id FROM outgoing)",
+        "DELETE FROM outgoing_file WHERE item NOT IN (SELECT id FROM outgoing)",
+        "DELETE FROM outgoing_image",  // it is made again from the file
+        "DELETE FROM transfer_block WHERE transfer NOT IN (SELECT id FROM transfer_in)"}) {
     if (auto done = fresh.execute(sql); !done) return done;
   }
   if (report.has_gap("received")) {
