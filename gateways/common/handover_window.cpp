@@ -113,14 +113,16 @@ std::size_t HandoverWindow::window_octets() const {
   return std::min(static_cast<std::size_t>(octets), kGrowth * seen.largest->octets);
 }
 
-bool HandoverWindow::has_room(std::size_t octets, std::uint8_t priority) const {
+bool HandoverWindow::has_room(std::size_t octets, std::uint8_t priority,
+                              std::size_t window_octets_min) const {
   std::size_t ahead = 0;
   std::size_t count = 0;
   for (std::size_t p = priority; p < octets_by_priority_.size(); ++p) {
     ahead += octets_by_priority_[p];
     count += count_by_priority_[p];
   }
-  return count < config_.datagrams_min || ahead + octets <= window_octets();
+  return count < config_.datagrams_min ||
+         ahead + octets <= std::max(window_octets(), window_octets_min);
 }
 
 }  // namespace s5066::gateways

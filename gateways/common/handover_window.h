@@ -41,8 +41,9 @@ class HandoverWindow {
   void on_lost();
 
   /// True if a datagram of this size and priority may be handed over. Only requests of at least its
-  /// priority count, because the node sends the others later.
-  bool has_room(std::size_t octets, std::uint8_t priority) const;
+  /// priority count, because the node sends the others later. The window has at least
+  /// `window_octets_min`.
+  bool has_room(std::size_t octets, std::uint8_t priority, std::size_t window_octets_min = 0) const;
 
   std::size_t outstanding() const { return requests_.size(); }
   std::size_t window_octets() const;

@@ -20,6 +20,9 @@ constexpr std::size_t kUpduIds = 256;
 
 constexpr std::size_t kSparesMax = 64;
 
+/// A file is refused if what arrived is not what was offered once more after so many times.
+constexpr std::uint32_t kRejectedMax = 1;
+
 /// After so many other files from the same station, a U_PDU_ID that comes again with the same file
 /// is a file that was sent anew (decision 0001).
 constexpr std::int64_t kFilesUntilIdIsNew = 128;
@@ -295,7 +298,11 @@ StoreResult SqliteStore::execute(const StoreRequest& request) {
     return std::visit([&](const auto& operation) { return run(operation); }, request.operation);
   };
   auto answer = once();
-  const bool is_new = std::holds_alternative<StoreFile>(request.operation);
+  const bool is_new = std::holds_alternative<StoreFile>(request.operation) ||
+                      std::holds_alternative<OpenTransfer>(request.operation) ||
+                      std::holds_alternative<SaveBlocks>(request.operation) ||
+                      std::holds_alternative<FinishTransfer>(request.operation) ||
+                      std::holds_alternative<SendFromInbox>(request.operation);
   if (!answer && !is_new && needs_reserve(answer.error())) answer = once();
   return {request.ticket, std::move(answer), std::exchange(reserve_used_, false)};
 }
@@ -838,6 +845,13 @@ Result<StoreAnswer> SqliteStore::run(const FinishTransfer& operation) {
     news.repeated = true;
     return StoreAnswer(std::move(news));
   }
+  const auto begun = begun_row(**row);
+  if (!begun) return begun.error();
+  if (*begun) {
+    auto published = publish_transfer(**row, **begun, operation.now);
+    if (!published) return published.error();
+    return StoreAnswer(std::move(published).value());
+  }
   auto image = table.image(**row);
   if (!image && image.error().code != ErrorCode::bad_checksum) return image.error();
   auto content = image ? file_of(**row, *image) : image.error();
@@ -849,14 +863,15 @@ Result<StoreAnswer> SqliteStore::run(const FinishTransfer& operation) {
   const bool from_disk = !content && content.error().code == ErrorCode::io;
   if (from_disk) return content.error();
   const bool no_base = !content && content.error().code == ErrorCode::not_found;
+  // Damaged blocks are asked for again; if the blocks are right and the file is wrong, all is.
   if (image) {
     if (auto rejected = table.reject(**row); !rejected) return rejected.error();
-    if (no_base || (*row)->failures > 0) {
-      if (auto gone = table.drop((*row)->id); !gone) return gone.error();
-      news.state = no_base ? TransferNews::State::no_base : TransferNews::State::bad;
-      news.text = no_base ? content.error().detail : "what arrived is not what was offered";
-      return StoreAnswer(std::move(news));
-    }
+  }
+  if (no_base || (*row)->failures >= kRejectedMax) {
+    if (auto gone = table.drop((*row)->id); !gone) return gone.error();
+    news.state = no_base ? TransferNews::State::no_base : TransferNews::State::bad;
+    news.text = no_base ? content.error().detail : "what arrived is not what was offered";
+    return StoreAnswer(std::move(news));
   }
   auto have = table.have((*row)->id);
   if (!have) return have.error();
@@ -868,38 +883,28 @@ Result<StoreAnswer> SqliteStore::run(const FinishTransfer& operation) {
 // the power goes.
 Result<TransferNews> SqliteStore::put_into_inbox(const TransferTable::Row& transfer, Bytes content,
                                                  UtcSeconds now) {
-  ReceivedRow row;
-  if (transfer.received > 0) {
-    auto select =
-        db_.prepare("SELECT id, state, temporary_name, inbox_name FROM received WHERE id = ?");
-    if (!select) return select.error();
-    const auto found = select->bind(transfer.received).step();
-    if (!found) return found.error();
-    if (*found) {
-      row = {select->integer(0), select->text(1) == "delivered", select->text(2),
-             select->octets(3)};
-    }
-  }
-  if (row.id == 0) {
-    if (auto disk = check_disk(); !disk) return disk.error();
-    auto transaction = Transaction::begin(db_);
-    if (!transaction) return transaction.error();
-    const StoreFile file{.source = transfer.key.source,
-                         .source_sap = kRcopSap,
-                         .updu_id = transfer.updu_id,
-                         .name = transfer.manifest.name,
-                         .content = std::make_shared<const Bytes>(std::move(content)),
-                         .now = now,
-                         .mtime = transfer.manifest.mtime,
-                         .mode = transfer.manifest.mode,
-                         .folders = true};
-    auto inserted = insert_received(file, transfer.manifest.sha256);
-    if (!inserted) return inserted.error();
-    row = std::move(inserted).value();
-    auto noted = TransferTable(db_).note_received(transfer.id, row.id);
-    if (!noted) return noted.error();
-    if (auto done = transaction->commit(); !done) return done.error();
-  }
+  if (auto disk = check_disk(); !disk) return disk.error();
+  auto transaction = Transaction::begin(db_);
+  if (!transaction) return transaction.error();
+  const StoreFile file{.source = transfer.key.source,
+                       .source_sap = kRcopSap,
+                       .updu_id = transfer.updu_id,
+                       .name = transfer.manifest.name,
+                       .content = std::make_shared<const Bytes>(std::move(content)),
+                       .now = now,
+                       .mtime = transfer.manifest.mtime,
+                       .mode = transfer.manifest.mode,
+                       .folders = true};
+  auto row = insert_received(file, transfer.manifest.sha256);
+  if (!row) return row.error();
+  auto noted = TransferTable(db_).note_received(transfer.id, row->id);
+  if (!noted) return noted.error();
+  if (auto done = transaction->commit(); !done) return done.error();
+  return publish_transfer(transfer, *row, now);
+}
+
+Result<TransferNews> SqliteStore::publish_transfer(const TransferTable::Row& transfer,
+                                                   const ReceivedRow& row, UtcSeconds now) {
   TransferNews news;
   news.state = TransferNews::State::done;
   news.inbox_name = row.inbox_name;
@@ -909,8 +914,31 @@ Result<TransferNews> SqliteStore::put_into_inbox(const TransferTable::Row& trans
     news.inbox_name = std::move(name).value();
   }
   auto ended = TransferTable(db_).end(transfer.id, now);
+  if (!ended && needs_reserve(ended.error())) ended = TransferTable(db_).end(transfer.id, now);
   if (!ended) return ended.error();
   return news;
+}
+
+/// Returns the row of a file that an earlier call has written, and perhaps published.
+Result<std::optional<SqliteStore::ReceivedRow>> SqliteStore::begun_row(
+    const TransferTable::Row& transfer) {
+  auto row = db_.prepare("SELECT id, state, temporary_name, inbox_name FROM received WHERE id = ?");
+  if (!row) return row.error();
+  const auto found = row->bind(transfer.received).step();
+  if (!found) return found.error();
+  if (!*found) return std::optional<ReceivedRow>();
+  return std::optional<ReceivedRow>(
+      {row->integer(0), row->text(1) == "delivered", row->text(2), row->octets(3)});
+}
+
+Result<StoreAnswer> SqliteStore::run(const FindOpen& operation) {
+  OpenItems open;
+  auto item = find(operation.id);
+  if (!item) return item.error();
+  const bool waits =
+      *item && (*item)->destination == operation.destination && !is_over((*item)->state);
+  if (waits) open.items.push_back(std::move(**item));
+  return StoreAnswer(std::move(open));
 }
 
 Result<StoreAnswer> SqliteStore::run(const ReleaseSuspended& operation) {

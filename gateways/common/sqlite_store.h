@@ -117,6 +117,7 @@ class SqliteStore {
   Result<StoreAnswer> run(const StatInbox& operation);
   Result<StoreAnswer> run(const RemoveFromInbox& operation);
   Result<StoreAnswer> run(const SendFromInbox& operation);
+  Result<StoreAnswer> run(const FindOpen& operation);
   Result<StoreAnswer> run(const ReleaseSuspended& operation);
 
   Result<Bytes> read_outgoing(SpoolId id);
@@ -125,7 +126,6 @@ class SqliteStore {
   Result<std::optional<Bytes>> find_content(ByteSpan sha256);
   Result<void> add_signature(const OpenTransfer& operation, TransferNews& news);
   Result<Bytes> file_of(const TransferTable::Row& row, ByteSpan image);
-  Result<TransferNews> put_into_inbox(const TransferTable::Row& row, Bytes content, UtcSeconds now);
 
   struct ReceivedRow {
     std::int64_t id = 0;
@@ -140,6 +140,11 @@ class SqliteStore {
   Result<std::string> take_temporary(const StoreFile& file, ByteSpan sha256);
   Result<std::string> finish_received(const ReceivedRow& row);
   Result<void> note_published(std::int64_t row, const std::string& name);
+  Result<TransferNews> put_into_inbox(const TransferTable::Row& transfer, Bytes content,
+                                      UtcSeconds now);
+  Result<TransferNews> publish_transfer(const TransferTable::Row& transfer, const ReceivedRow& row,
+                                        UtcSeconds now);
+  Result<std::optional<ReceivedRow>> begun_row(const TransferTable::Row& transfer);
   Result<void> park(SpoolId id, std::string_view reason);
   Result<void> purge(const char* select, const std::vector<const char*>& remove_if_before,
                      std::int64_t before);

@@ -179,6 +179,11 @@ struct ListTransfers {
   std::uint32_t transfers_max = 0;
 };
 
+/// Looks for a file that is not over. Answer: OpenItems.
+struct FindOpen {
+  SpoolId id;
+  Address destination;
+};
 /// Releases a file that is held because its station suspended it. Answer: OpenItems, with the row
 /// if it was released.
 struct ReleaseSuspended {
@@ -217,7 +222,7 @@ struct SendFromInbox {
 using StoreOperation =
     std::variant<ListOpen, ReadContent, SaveItem, StoreFile, Purge, MoveTimes, PrepareImage,
                  ReadImage, OpenTransfer, SaveBlocks, FinishTransfer, DropTransfer, ListTransfers,
-                 ListInbox, StatInbox, RemoveFromInbox, SendFromInbox, ReleaseSuspended>;
+                 ListInbox, StatInbox, RemoveFromInbox, SendFromInbox, FindOpen, ReleaseSuspended>;
 
 struct StoreRequest {
   StoreTicket ticket;

@@ -197,6 +197,7 @@ Result<Bytes> TransferTable::image(const Row& row) {
       return done.error();
     }
   }
+  if (auto counted = count_failure(row.id); !counted) return counted.error();
   if (auto done = transaction->commit(); !done) return done.error();
   return Error{ErrorCode::bad_checksum, "blocks are not what was offered"};
 }
@@ -205,10 +206,14 @@ Result<void> TransferTable::reject(const Row& row) {
   auto transaction = Transaction::begin(db_);
   if (!transaction) return transaction.error();
   if (auto removed = remove_octets(row.id); !removed) return removed;
+  if (auto counted = count_failure(row.id); !counted) return counted;
+  return transaction->commit();
+}
+
+Result<void> TransferTable::count_failure(std::int64_t id) {
   auto count = db_.prepare("UPDATE transfer_in SET failures = failures + 1 WHERE id = ?");
   if (!count) return count.error();
-  if (auto done = count->bind(row.id).run(); !done) return done;
-  return transaction->commit();
+  return count->bind(id).run();
 }
 
 Result<void> TransferTable::note_received(std::int64_t id, std::int64_t received) {

@@ -55,6 +55,7 @@ class TransferTable {
 
  private:
   Result<void> remove_octets(std::int64_t row);
+  Result<void> count_failure(std::int64_t row);
   static Result<Row> read(const Statement& row);
 
   Database& db_;

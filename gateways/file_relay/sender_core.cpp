@@ -59,6 +59,7 @@ constexpr std::uint64_t kFairTurn = 4;
 constexpr unsigned kOvertakenMax = 64;
 constexpr std::uint64_t kUpduLifetimeMinS = 60;
 constexpr const char* kNoAcknowledgement = "no acknowledgement";
+constexpr std::size_t kTransmissionOctetsMin = 16384;
 constexpr std::size_t kDoneOctets = 6;    // of a DONE message
 constexpr std::size_t kReleasesMax = 64;  // at the store at one time
 constexpr unsigned kUnansweredMax = 3;    // offers, until it is asked whether the service is there
@@ -536,15 +537,23 @@ std::size_t SenderCore::outstanding_max(const Station& station) const {
   return heard ? config_.station_outstanding_max : config_.unheard_outstanding_max;
 }
 
+/// Returns what the longest transmission carries at the configured rate. Small transmissions tell
+/// little about what a full one carries, so this is handed over in any case.
+std::size_t SenderCore::transmission_octets() const {
+  const double octets = config_.line_rate_bps / 8.0 * to_seconds(kTransmissionMax);
+  return std::max(static_cast<std::size_t>(octets), kTransmissionOctetsMin);
+}
+
 // A quarter of what a station may have is for small files and those of higher priority, and a
 // quarter of all for stations that have no U_PDU at the node.
 bool SenderCore::has_room(const Item& item, const Station& station) const {
   std::size_t most = outstanding_max(station);
   if (is_large(item) && priority_of(item) <= config_.priority) most -= most / 4;
   if (station.outstanding >= most) return false;
-  // What a transmission carries is known after the first one.
-  const bool measured = item.transfer && station.window.window_octets() > 0;
-  if (measured && !station.window.has_room(item.mtu, updu_priority(item))) return false;
+  if (item.transfer &&
+      !station.window.has_room(item.mtu, updu_priority(item), transmission_octets())) {
+    return false;
+  }
   const std::size_t kept = station.outstanding == 0 ? 0 : config_.outstanding_max / 4;
   return outstanding_.size() + kept < config_.outstanding_max;
 }
@@ -775,12 +784,11 @@ void SenderCore::on_message(Instant now, Address peer, const HaveMessage& messag
   note(now);
   Item* item = find(peer, message.number);
   if (item == nullptr) {
-    if (message.answer) return;
-    // The receiver keeps a part of a file that is no longer sent.
-    outbox_.push(peer, ControlMessage{.number = message.number,
-                                      .action = ControlAction::cancel,
-                                      .from_sender = true,
-                                      .text = "its sender no longer has it"});
+    // The receiver keeps a part of a file that may be held, or no longer sent.
+    if (message.answer || find_tickets_.size() >= kReleasesMax) return;
+    const SpoolId id{message.number.value};
+    const StoreTicket ticket = ask(gateways::FindOpen{.id = id, .destination = peer});
+    find_tickets_.emplace(ticket, std::pair(peer, message.number));
     return;
   }
   if (item->transfer && item->phase == Phase::sending) {
@@ -1060,6 +1068,19 @@ bool SenderCore::on_store_result(Instant now, const StoreResult& result) {
     if (!result.answer) store_failed(result.answer.error());
     return true;
   }
+  if (const auto found = find_tickets_.find(result.ticket); found != find_tickets_.end()) {
+    const auto* open = result.answer ? std::get_if<gateways::OpenItems>(&*result.answer) : nullptr;
+    const bool gone = open != nullptr && open->items.empty();
+    const auto [peer, number] = found->second;
+    find_tickets_.erase(found);
+    if (gone) {
+      outbox_.push(peer, ControlMessage{.number = number,
+                                        .action = ControlAction::cancel,
+                                        .from_sender = true,
+                                        .text = "its sender no longer has it"});
+    }
+    return true;
+  }
   if (release_tickets_.erase(result.ticket) > 0) {
     const auto* open = result.answer ? std::get_if<gateways::OpenItems>(&*result.answer) : nullptr;
     if (open == nullptr) {
@@ -1197,6 +1218,7 @@ void SenderCore::on_saved(Item& item, const StoreResult& result) {
 void SenderCore::note_delivered(const Item& item) {
   for (auto& [id, other] : items_) {
     if (&other == &item || other.row.destination != item.row.destination) continue;
+    if (other.by_transfer) continue;  // the receiver knows it by its number
     if (other.row.attempts == 0 || ++other.overtaken < kOvertakenMax) continue;
     if (other.phase == Phase::waiting) {
       other.next_try = Instant{};  // before all others

@@ -20,6 +20,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "gateways/common/handover_window.h"
@@ -267,6 +268,7 @@ class SenderCore {
   Item* choose_item_for(Address address, const Station& station);
   bool goes_before(const Item& a, const Item& b, bool fair) const;
   std::size_t outstanding_max(const Station& station) const;
+  std::size_t transmission_octets() const;
   bool has_room(const Item& item, const Station& station) const;
   bool may_begin(const Item& item) const;
   bool has_next_segment(const Item& item) const;
@@ -323,6 +325,7 @@ class SenderCore {
   bool list_again_ = false;
   std::optional<gateways::StoreTicket> purge_ticket_;
   std::set<gateways::StoreTicket> clock_tickets_;
+  std::map<gateways::StoreTicket, std::pair<Address, TransferNumber>> find_tickets_;
   std::set<gateways::StoreTicket> release_tickets_;  // of files that their stations suspended
   std::optional<Instant> list_at_;
   std::optional<Instant> purge_at_;

@@ -426,6 +426,36 @@ TEST(Transfer, a_cancelled_file_goes_away_at_its_receiver_too) {
   EXPECT_TRUE(world.inbox(kRight).empty());
 }
 
+TEST(Transfer, a_file_that_is_held_keeps_its_part_at_a_receiver_that_restarts) {
+  RelayWorld world(1, both());
+  const Bytes content = content_of(200'000);
+  const auto id = world.send(kLeft, "f", content);
+  world.run_for(minutes(2));
+  ASSERT_TRUE(world.change(kLeft, SpoolChange::hold, id));
+  world.run_for(minutes(5));
+  world.kill(kRight);
+  world.start(kRight);
+  world.run_for(minutes(5));
+  EXPECT_EQ(world.core(kRight).transfer_receiver().transfers().size(), 1u);
+  ASSERT_TRUE(world.change(kLeft, SpoolChange::release, id));
+  EXPECT_TRUE(world.run_until_delivered(hours(2)));
+  EXPECT_EQ(world.inbox(kRight), (Files{{"f", content}}));
+  EXPECT_LE(world.block_octets(kLeft), content.size() + kWindow);
+}
+
+TEST(Transfer, a_part_of_a_file_that_its_sender_no_longer_has_goes_away) {
+  RelayWorld world(1, both());
+  world.run_for(seconds(5));
+  inject(world, kRight, OfferMessage{{77}, false, false, manifest_of(content_of(1000))});
+  world.run_for(seconds(1));
+  inject(world, kRight, BlockMessage{{77}, 0, Bytes(10, 1)});
+  world.run_for(seconds(1));
+  EXPECT_EQ(world.core(kRight).transfer_receiver().transfers().size(), 1u);
+  world.lose_connection(kRight, seconds(1));
+  world.run_for(minutes(1));
+  EXPECT_TRUE(world.core(kRight).transfer_receiver().transfers().empty());
+}
+
 TEST(Transfer, blocks_that_overlap_repeat_or_lie_outside_do_not_harm_the_file) {
   RelayWorld world(1, both());
   world.run_for(seconds(5));
