@@ -141,6 +141,10 @@ void TransferReceiver::on_offer(Instant now, Address source, SapId source_sap, s
       (!known->second.manifest.has_same_image(offer.manifest) || known->second.saved.empty());
   if (known != transfers_.end() && !begins_again) {
     if (!known->second.manifest.has_same_image(offer.manifest)) return;  // it is offered again
+    if (offer.answer && known->second.store_again) {
+      send_have(key, known->second, true);  // the disk may not be written for long
+      return;
+    }
     known->second.answer = known->second.answer || offer.answer;
     settle(now, *known);
     return;
