@@ -58,7 +58,7 @@ class IpClientCore {
     std::uint32_t icmp_burst = 10;
     Duration icmp_interval = std::chrono::seconds(1);
 
-    HandoverWindow::Config window;
+    gateways::HandoverWindow::Config window;
     PacketQueue::Config queue;
     std::size_t station_outstanding_max = 512;  // U_PDUs with the node for one station
     std::size_t outstanding_max = 1024;         // for all stations
@@ -113,8 +113,8 @@ class IpClientCore {
 
  private:
   struct Station {
-    explicit Station(const HandoverWindow::Config& config) : window(config) {}
-    HandoverWindow window;
+    explicit Station(const gateways::HandoverWindow::Config& config) : window(config) {}
+    gateways::HandoverWindow window;
     std::optional<Instant> heard_at;
     std::optional<Instant> silent_since;
     Instant probe_at{};

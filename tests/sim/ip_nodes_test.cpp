@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -13,7 +12,7 @@
 
 #include "gateways/ip_client/ip_client_core.h"
 #include "modem/api/modes.h"
-#include "sis/codec.h"
+#include "tests/sim/gateway_client.h"
 #include "tests/support/sim_world.h"
 #include "tests/unit/ip_client/packets.h"
 
@@ -43,12 +42,12 @@ class IpNodes {
       }
       config.routes = *ip_client::RouteTable::make(routes);
       station.core = std::make_unique<IpClientCore>(config);
-      station.client = &world_.add_client(i, ip_client::kIpSap, sis::Confirmation::node);
+      station.client = std::make_unique<sim::GatewayClient>(world_, i, ip_client::kIpSap);
       station.core->on_sis(world_.now(), gateways::SisBound{2048});
     }
     world_.take_primitive = [this](sim::Client& client, const sis::Primitive& primitive) {
       for (auto& station : stations_) {
-        if (station->client == &client) return note(*station, primitive);
+        if (station->client->is(client)) return station->client->note(primitive);
       }
       return false;
     };
@@ -94,54 +93,15 @@ class IpNodes {
   sim::World& world() { return world_; }
 
  private:
-  struct Request {
-    gateways::SisRequestId id;
-    Address destination;
-    Bytes updu;
-  };
   struct Station {
     std::unique_ptr<IpClientCore> core;
-    sim::Client* client = nullptr;
-    std::deque<gateways::SisEvent> news;
-    std::vector<Request> requests;
+    std::unique_ptr<sim::GatewayClient> client;
     std::vector<Arrival> arrivals;
     std::size_t icmp = 0;
   };
 
   static modem::Mode mode_of(const std::string& text) {
     return text.empty() ? modem::Mode{} : *modem::parse_mode(text);
-  }
-
-  static std::optional<gateways::SisRequestId> take_request(Station& station, Address destination,
-                                                            const Bytes& part) {
-    auto& requests = station.requests;
-    const auto found = std::find_if(requests.begin(), requests.end(), [&](const Request& one) {
-      return one.destination == destination && part.size() <= one.updu.size() &&
-             std::equal(part.begin(), part.end(), one.updu.begin());
-    });
-    if (found == requests.end()) return std::nullopt;
-    const auto id = found->id;
-    requests.erase(found);
-    return id;
-  }
-
-  static bool note(Station& station, const sis::Primitive& primitive) {
-    if (std::holds_alternative<sis::DataFlowOn>(primitive)) {
-      station.news.push_back(gateways::SisFlow{true});
-    } else if (std::holds_alternative<sis::DataFlowOff>(primitive)) {
-      station.news.push_back(gateways::SisFlow{false});
-    } else if (const auto* in = std::get_if<sis::UnidataIndication>(&primitive)) {
-      station.news.push_back(gateways::SisIndication{in->source, in->source_sap, in->updu});
-    } else if (const auto* yes = std::get_if<sis::UnidataRequestConfirm>(&primitive)) {
-      const auto id = take_request(station, yes->destination, yes->updu_part);
-      if (id) station.news.push_back(gateways::SisConfirmed{*id});
-    } else if (const auto* no = std::get_if<sis::UnidataRequestRejected>(&primitive)) {
-      const auto id = take_request(station, no->destination, no->updu_part);
-      if (id) station.news.push_back(gateways::SisRejected{*id, no->reason});
-    } else {
-      return false;
-    }
-    return true;
   }
 
   void take(Station& station, const Bytes& octets) {
@@ -160,28 +120,18 @@ class IpNodes {
     if (const auto next = core.next_deadline(); next && *next <= world_.now()) {
       core.on_deadline(world_.now());
     }
-    do {
-      while (!station.news.empty()) {
-        core.on_sis(world_.now(), station.news.front());
-        station.news.pop_front();
-      }
+    for (;;) {
       while (auto action = core.poll_action()) {
         if (const auto* to = std::get_if<IpClientCore::ToInterface>(&*action)) {
           take(station, to->octets);
         } else if (auto* updu = std::get_if<gateways::SisUnidata>(&*action)) {
-          station.requests.push_back({updu->id, updu->destination, updu->updu});
-          Bytes octets;
-          sis::encode(sis::UnidataRequest{.priority = updu->priority,
-                                          .destination_sap = updu->destination_sap,
-                                          .destination = updu->destination,
-                                          .delivery = updu->delivery,
-                                          .time_to_live = updu->time_to_live_s / 2,
-                                          .updu = std::move(updu->updu)},
-                      octets);
-          world_.write(*station.client, octets);
+          station.client->send(std::move(*updu));
         }
       }
-    } while (!station.news.empty());
+      const auto event = station.client->poll_news();
+      if (!event) break;
+      core.on_sis(world_.now(), *event);
+    }
   }
 
   sim::World world_;

@@ -94,10 +94,17 @@ const std::vector<Layer> kLayers = {
      shell_and({"asio"})},
     {"p_mul", "gateways/p_mul/.*", {"gateway ports", "sis core", "base"}, {}, true},
 
+    {"streams compression",
+     "gateways/streams/stream_zstd\\.cpp",
+     {"streams", "base"},
+     {"zstd"},
+     true},
+    {"streams", "gateways/streams/.*", {"gateway ports", "sis core", "base"}, {}, true},
+
     {"ip client core",
      "gateways/ip_client/(ip_address|datagram|fragment|icmp|route_table|service_class|drop_rules|"
-     "packet_queue|ip_types|ipv6_peers|ip_client_core)\\.(h|cpp)",
-     {"gateway ports", "sis core", "base"},
+     "packet_queue|ip_types|ipv6_peers|proxy_types|socks5|ip_client_core)\\.(h|cpp)",
+     {"streams", "gateway ports", "sis core", "base"},
      {},
      true},
     {"traffic core",
@@ -152,9 +159,9 @@ const std::vector<Layer> kLayers = {
      shell_and({"asio", "program_options", "protobuf"})},
     {"gateway shell",
      "gateways/.*",
-     {"gateway settings", "gateway sqlite", "ip client core", "gateway core", "gateway hash",
-      "p_mul udp", "p_mul", "gateway ports", "sis client", "sis core", "control settings",
-      "control", "posix", "base"},
+     {"gateway settings", "gateway sqlite", "ip client core", "streams", "gateway core",
+      "gateway hash", "p_mul udp", "p_mul", "gateway ports", "sis client", "sis core",
+      "control settings", "control", "posix", "base"},
      shell_and({"asio", "openssl", "protobuf"})},
 
     {"setup",
@@ -166,7 +173,7 @@ const std::vector<Layer> kLayers = {
      "config/.*",
      {"base", "dts", "cas", "sap", "node", "sis core", "modem/api", "modem/audio", "modem/ptt",
       "modem/worker", "modem/remote", "runtime settings", "control settings", "control", "p_mul",
-      "ip client core", "gateway core", "gateway settings"},
+      "ip client core", "streams", "gateway core", "gateway settings"},
      {"protobuf", "openssl", "files", "stdio", "system"}},
 
     {"tests", "tests/.*", {"*", "tests"}, {"*"}},

@@ -9,6 +9,8 @@
 namespace s5066::ip_client {
 namespace {
 
+using gateways::HandoverWindow;
+
 using namespace std::chrono_literals;
 using gateways::HandoverWindow;
 using test::Tcp;

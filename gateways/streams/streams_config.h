@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Limits and times of the streams.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "gateways/common/handover_window.h"
+#include "gateways/streams/receive_side.h"
+#include "s5066d/base/ids.h"
+#include "s5066d/base/time.h"
+
+namespace s5066::streams {
+
+struct StreamsConfig {
+  SapId sap{9};
+  // Something urgent goes ahead of bulk data at the node, so bulk data may fill long transmissions.
+  gateways::HandoverWindow::Config window{.span_min = std::chrono::seconds(60), .turnarounds = 6};
+  std::uint8_t priority = 4;
+  std::uint8_t interactive_priority = 6;
+  bool compress = true;
+
+  std::size_t streams_max = 512;
+  std::size_t peers_max = 128;
+  std::size_t outstanding_max = 200;          // U_PDUs with the node for one station
+  std::size_t unheard_outstanding_max = 4;    // for a station that has not answered
+  std::size_t send_octets_max = 512 * 1024;   // of one stream
+  std::size_t send_octets_sure = 32 * 1024;   // that every stream may hold
+  std::size_t octets_max = 32 * 1024 * 1024;  // of all streams, beyond what each may hold anyway
+  std::size_t compressors_max = 64;
+  ReceiveSide::Config receive;
+  std::size_t closed_max = 512;  // closed streams of a station that are remembered
+
+  std::size_t interactive_octets = 1500;  // that wait at most
+  std::size_t interactive_recent = 3000;  // that were sent lately at most
+  Duration recent_half_life = std::chrono::seconds(60);
+  // Small data waits this long for more while other small data is with the node.
+  Duration coalesce = std::chrono::milliseconds(200);
+
+  Duration ack_delay = std::chrono::minutes(5);       // while octets of the window are left
+  Duration ack_end_delay = std::chrono::seconds(10);  // for the end of a direction
+  Duration probe_after = std::chrono::minutes(10);    // confirmed and not acknowledged
+  Duration blocked_probe_after = std::chrono::minutes(2);
+  Duration idle_probe_after = std::chrono::hours(1);
+  Duration retry_min = std::chrono::seconds(10);  // of a silent station; doubles
+  Duration retry_max = std::chrono::seconds(120);
+  Duration give_up_after = std::chrono::minutes(30);  // of silence
+  Duration capability_wait = std::chrono::minutes(5);
+  Duration incapable_memory = std::chrono::minutes(30);
+  Duration challenge_interval = std::chrono::seconds(5);
+  Duration idle_max = std::chrono::hours(8);
+  Duration unopened_max = std::chrono::minutes(15);  // for data whose OPEN has not come
+};
+
+}  // namespace s5066::streams

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gateways/streams/streams_core.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/streams/virtual_link.h"
+
+namespace s5066::streams {
+namespace {
+
+using namespace std::chrono_literals;
+using test::address;
+using test::VirtualLink;
+
+// --- Opening, order, closing ---------------------------------------------------------------------
+
+TEST(Streams, the_first_data_goes_with_the_opening) {
+  VirtualLink link(1);
+  link.open(0, 1, {.to_server = 200, .to_client = 0});
+  ASSERT_EQ(link.sent(0).size(), 1u);
+  const auto pdu = decode_streams(link.sent(0)[0].updu);
+  ASSERT_TRUE(pdu.ok());
+  ASSERT_EQ(pdu->frames.size(), 2u);
+  EXPECT_TRUE(std::holds_alternative<OpenFrame>(pdu->frames[0]));
+  const auto& data = std::get<DataFrame>(pdu->frames[1]);
+  EXPECT_EQ(data.offset, 0u);
+  EXPECT_TRUE(data.end);
+  EXPECT_TRUE(pdu->header.answer_wanted);
+  link.run_for(9s);
+  EXPECT_TRUE(link.has_server(0) && link.server(0).ended);
+}
+
+TEST(Streams, a_direction_may_end_long_before_the_other) {
+  VirtualLink link(2);
+  const auto stream = link.open(0, 1, {.to_server = 10, .to_client = 200'000});
+  ASSERT_TRUE(link.run_until_settled(1h));
+  EXPECT_TRUE(link.done(stream));
+  EXPECT_LT(link.server(stream).ended_at, link.client(stream).ended_at);
+  EXPECT_EQ(link.wrong_octets, 0u);
+  link.run_for(1min);
+  EXPECT_EQ(link.core(0).counters()[StreamCounter::completed], 1u);
+  EXPECT_EQ(link.core(1).counters()[StreamCounter::completed], 1u);
+  EXPECT_TRUE(link.core(0).streams(link.now()).empty());
+  EXPECT_TRUE(link.core(1).streams(link.now()).empty());
+}
+
+TEST(Streams, small_data_goes_ahead_of_a_bulk_stream) {
+  VirtualLink link(3);
+  link.open(0, 1, {.to_server = 10'000'000, .to_client = 0});
+  link.run_for(1min);
+  const std::size_t before = link.sent(0).size();
+  link.open(0, 1, {.to_server = 200, .to_client = 200});
+  ASSERT_GT(link.sent(0).size(), before);
+  EXPECT_EQ(link.sent(0)[before].priority, 6);
+  EXPECT_LT(link.sent(0)[before].updu.size(), 300u);
+  link.run_for(20s);
+  EXPECT_TRUE(link.done(1));
+  EXPECT_FALSE(link.done(0));
+}
+
+TEST(Streams, small_writes_are_sent_together) {
+  VirtualLink link(4);
+  const auto stream = link.open(0, 1, {.manual = true});
+  link.run_for(10s);
+  const std::size_t before = link.sent(0).size();
+  for (int i = 0; i < 20; ++i) {
+    link.write_more(0, stream, 1);
+    link.run_for(5ms);
+  }
+  link.run_for(500ms);
+  EXPECT_LE(link.sent(0).size() - before, 2u);
+}
+
+// --- Credit --------------------------------------------------------------------------------------
+
+TEST(Streams, an_application_that_does_not_read_blocks_its_own_stream_only) {
+  VirtualLink link(5);
+  const auto slow = link.open(0, 1, {.to_server = 300'000, .to_client = 0});
+  link.run_for(1s);
+  link.run_for(10s);
+  link.server(slow).consumes = false;
+  link.run_for(10min);
+  const auto read = link.server(slow).received;
+  EXPECT_LT(read, 200'000u);
+  const auto fast = link.open(0, 1, {.to_server = 300'000, .to_client = 0});
+  link.run_for(20min);
+  EXPECT_TRUE(link.done(fast));
+  EXPECT_EQ(link.server(slow).received, read);
+  EXPECT_LE(link.held_max(1), 1024u * 1024);
+  link.consume(1, slow, false);
+  link.run_for(20min);
+  EXPECT_TRUE(link.done(slow));
+  EXPECT_EQ(link.wrong_octets, 0u);
+}
+
+TEST(Streams, data_beyond_the_credit_resets_the_stream) {
+  VirtualLink link(6);
+  Bytes updu;
+  encode(StreamsHeader{.from_epoch = 5}, updu);
+  encode(Frame(OpenFrame{1, {"host0", 80}}), updu);
+  link.open(1, 0, {});  // script 0 exists
+  encode(Frame(DataFrame{{true, 1}, false, false, kFirstWindow - 1, Bytes(1, 'x')}), updu);
+  link.inject(0, 1, updu);
+  EXPECT_EQ(link.core(0).counters()[StreamCounter::reset_here], 0u);
+  Bytes over;
+  encode(StreamsHeader{.from_epoch = 5}, over);
+  encode(Frame(DataFrame{{true, 1}, false, false, kFirstWindow, Bytes(1, 'x')}), over);
+  link.inject(0, 1, over);
+  EXPECT_EQ(link.core(0).counters()[StreamCounter::reset_here], 1u);
+}
+
+TEST(Streams, two_hundred_streams_with_loss_are_complete_and_memory_is_bounded) {
+  VirtualLink link(7);
+  link.faults = {.delay_min = 1s, .delay_max = 40s, .reject = 0.2, .deliver_rejected = 0.3};
+  for (int i = 0; i < 200; ++i) {
+    link.open(i % 2, 1 - i % 2, {.to_server = 20'000, .to_client = 20'000});
+  }
+  ASSERT_TRUE(link.run_until_settled(48h));
+  for (std::size_t s = 0; s < 200; ++s) EXPECT_TRUE(link.done(s)) << s;
+  EXPECT_EQ(link.wrong_octets, 0u);
+  EXPECT_LE(link.held_max(0), 200u * 2 * kFirstWindow);
+}
+
+TEST(Streams, a_stream_above_the_limit_is_refused_at_either_end) {
+  StreamsConfig config;
+  config.streams_max = 3;
+  VirtualLink link(8, 3, config);
+  for (int i = 0; i < 3; ++i) link.open(0, 1, {.to_server = 10, .to_client = 20'000'000});
+  EXPECT_FALSE(link.core(0).request_open(link.now(), address(1), {"host", 80}).ok());
+  link.run_for(1min);
+  EXPECT_EQ(link.opened(1), 3u);
+  const auto more = link.open(2, 1, {});
+  link.run_for(1min);
+  EXPECT_EQ(link.client(more).reset, ResetCode::limit);
+}
+
+// --- Faults of the link --------------------------------------------------------------------------
+
+TEST(Streams, survive_a_fade_of_ten_minutes) {
+  VirtualLink link(9);
+  const auto stream = link.open(0, 1, {.to_server = 2'000'000, .to_client = 1'000'000});
+  link.run_for(30s);
+  EXPECT_FALSE(link.done(stream));
+  link.broken = true;
+  link.run_for(10min);
+  link.broken = false;
+  ASSERT_TRUE(link.run_until_settled(1h));
+  EXPECT_TRUE(link.done(stream));
+  EXPECT_EQ(link.wrong_octets, 0u);
+}
+
+TEST(Streams, a_link_that_stays_away_resets_both_ends) {
+  VirtualLink link(10);
+  const auto stream = link.open(0, 1, {.to_server = 5'000'000, .to_client = 5'000'000});
+  link.run_for(60s);
+  link.broken = true;
+  link.run_for(50min);
+  EXPECT_EQ(link.client(stream).reset, ResetCode::peer_silent);
+  EXPECT_EQ(link.server(stream).reset, ResetCode::peer_silent);
+  link.broken = false;
+  const auto next = link.open(0, 1, {.to_server = 5000, .to_client = 5000});
+  ASSERT_TRUE(link.run_until_settled(1h));
+  EXPECT_TRUE(link.done(next));
+  EXPECT_EQ(link.wrong_octets, 0u);
+}
+
+TEST(Streams, a_node_that_loses_what_it_confirmed_costs_no_stream) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    VirtualLink link(seed);
+    for (int i = 0; i < 6; ++i) {
+      link.open(i % 2, 1 - i % 2, {.to_server = 60'000, .to_client = 60'000});
+    }
+    for (int crash = 0; crash < 5; ++crash) {
+      link.run_for(7s);
+      link.crash_node((seed + crash) % 2);
+    }
+    ASSERT_TRUE(link.run_until_settled(6h)) << seed;
+    for (std::size_t s = 0; s < 6; ++s) EXPECT_TRUE(link.done(s)) << seed << " " << s;
+    EXPECT_EQ(link.wrong_octets, 0u);
+  }
+}
+
+TEST(Streams, a_station_that_never_answers_does_not_delay_another) {
+  VirtualLink alone(11, 3);
+  const auto only = alone.open(0, 2, {.to_server = 100'000, .to_client = 0});
+  ASSERT_TRUE(alone.run_until_settled(3h));
+  VirtualLink link(11, 3);
+  link.mute.insert(1);
+  for (int i = 0; i < 50; ++i) link.open(0, 1, {.to_server = 100'000, .to_client = 0});
+  const auto stream = link.open(0, 2, {.to_server = 100'000, .to_client = 0});
+  link.run_for(3h);
+  ASSERT_TRUE(link.done(stream));
+  EXPECT_LE(link.server(stream).ended_at - Instant(1000s),
+            2 * (alone.server(only).ended_at - Instant(1000s)));
+  for (int i = 0; i < 50; ++i) EXPECT_TRUE(link.client(i).reset.has_value());
+}
+
+// --- Stations without streams --------------------------------------------------------------------
+
+TEST(Streams, a_station_whose_sap_is_not_bound_has_no_streams) {
+  VirtualLink link(12);
+  link.absent.insert(1);
+  const auto stream = link.open(0, 1, {});
+  link.run_for(1min);
+  EXPECT_EQ(link.client(stream).reset, ResetCode::unsupported);
+  EXPECT_EQ(link.core(0).capability(link.now(), address(1)), Capability::incapable);
+  EXPECT_FALSE(link.core(0).request_open(link.now(), address(1), {"host", 80}).ok());
+  link.absent.clear();
+  link.run_for(30min);
+  EXPECT_EQ(link.core(0).capability(link.now(), address(1)), Capability::unknown);
+  const auto later = link.open(0, 1, {});
+  ASSERT_TRUE(link.run_until_settled(1h));
+  EXPECT_TRUE(link.done(later));
+}
+
+TEST(Streams, a_station_that_takes_updus_and_says_nothing_has_no_streams) {
+  VirtualLink link(13);
+  link.plain.insert(1);
+  const auto stream = link.open(0, 1, {});
+  link.run_for(4min);
+  EXPECT_FALSE(link.client(stream).reset.has_value());
+  link.run_for(3min);
+  EXPECT_EQ(link.client(stream).reset, ResetCode::unsupported);
+}
+
+TEST(Streams, discovery_costs_one_small_updu_each_way) {
+  VirtualLink link(14);
+  link.discover(0, 1);
+  link.discover(0, 1);
+  link.run_for(1min);
+  EXPECT_EQ(link.core(0).capability(link.now(), address(1)), Capability::capable);
+  ASSERT_EQ(link.sent(0).size(), 1u);
+  ASSERT_EQ(link.sent(1).size(), 1u);
+  EXPECT_EQ(link.sent(0)[0].updu.size(), kStreamsHeaderOctets);
+}
+
+// --- Processes that are killed -------------------------------------------------------------------
+
+TEST(Streams, a_peer_that_restarts_resets_the_streams_and_new_ones_work) {
+  VirtualLink link(15);
+  const auto stream = link.open(0, 1, {.to_server = 5'000'000, .to_client = 5'000'000});
+  link.run_for(30s);
+  link.kill(1);
+  link.run_for(10min);
+  EXPECT_EQ(link.client(stream).reset, ResetCode::peer_restarted);
+  const auto next = link.open(0, 1, {.to_server = 5000, .to_client = 5000});
+  ASSERT_TRUE(link.run_until_settled(1h));
+  EXPECT_TRUE(link.done(next));
+}
+
+// Late U_PDUs of the killed process and rejected ones that arrive are part of this.
+TEST(Streams, after_random_kills_no_octet_is_wrong_and_later_streams_work) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    VirtualLink link(seed);
+    link.faults = {.delay_min = 1s, .delay_max = 30s, .reject = 0.1, .deliver_rejected = 0.5};
+    Rng rng(seed);
+    for (int round = 0; round < 8; ++round) {
+      for (int i = 0; i < 3; ++i) {
+        const std::size_t from = rng.below(2);
+        link.open(from, 1 - from, {.to_server = rng.below(40'000), .to_client = rng.below(40'000)});
+      }
+      link.run_for(from_seconds(5 + 60 * rng.uniform()));
+      const std::size_t end = rng.below(2);
+      rng.below(3) == 0 ? link.crash_node(end) : link.kill(end);
+    }
+    link.faults.reject = 0;
+    link.run_for(2h);
+    EXPECT_EQ(link.wrong_octets, 0u) << seed;
+    link.open(0, 1, {});  // a peer that was killed last may tell so only now
+    link.run_for(20min);
+    const auto last = link.open(0, 1, {.to_server = 1000, .to_client = 1000});
+    link.run_for(20min);
+    EXPECT_TRUE(link.done(last)) << seed;
+  }
+}
+
+TEST(Streams, a_repeated_opening_opens_nothing) {
+  VirtualLink link(16);
+  const auto stream = link.open(0, 1, {.to_server = 100, .to_client = 100});
+  ASSERT_TRUE(link.run_until_settled(10min));
+  link.run_for(1h);
+  EXPECT_TRUE(link.done(stream));
+  const Bytes opening = link.sent(0)[0].updu;
+  link.inject(1, 0, opening);
+  link.run_for(1min);
+  EXPECT_EQ(link.opened(1), 1u);
+}
+
+// --- Nonsense ------------------------------------------------------------------------------------
+
+TEST(Streams, nonsense_of_a_peer_is_counted_and_harms_no_other) {
+  VirtualLink link(17, 3);
+  Rng rng(17);
+  const auto stream = link.open(0, 1, {.to_server = 100'000, .to_client = 100'000});
+  link.run_for(5s);
+  for (int i = 0; i < 20'000; ++i) {
+    Bytes updu;
+    encode(StreamsHeader{.from_epoch = 1 + rng.below(3)}, updu);
+    const std::size_t octets = rng.below(60);
+    for (std::size_t k = 0; k < octets; ++k) {
+      const auto random = static_cast<std::uint8_t>(rng.next());
+      updu.push_back(k % 7 == 0 ? static_cast<std::uint8_t>((1 + random % 5) << 4 | random % 8)
+                                : static_cast<std::uint8_t>(random % 4));
+    }
+    link.core(0).on_sis(link.now(), gateways::SisIndication{address(2), SapId{9}, updu});
+    while (auto action = link.core(0).poll_action()) {
+      if (std::holds_alternative<gateways::SisUnidata>(*action)) break;
+    }
+  }
+  EXPECT_GT(link.core(0).counters()[StreamCounter::malformed], 100u);
+  EXPECT_LE(link.core(0).streams(link.now()).size(), 512u);
+  EXPECT_LE(link.core(0).octets_held(), 64u << 20);
+  EXPECT_FALSE(link.client(stream).reset.has_value());
+}
+
+TEST(Streams, damaged_compressed_data_resets_the_stream) {
+  VirtualLink link(18);
+  link.open(1, 0, {});
+  Bytes updu;
+  encode(StreamsHeader{.from_epoch = 5}, updu);
+  encode(Frame(OpenFrame{1, {"host0", 80}}), updu);
+  encode(Frame(DataFrame{{true, 1}, false, true, 0, Bytes(100, 'x')}), updu);
+  link.inject(0, 1, updu);
+  EXPECT_EQ(link.core(0).counters()[StreamCounter::reset_here], 1u);
+}
+
+// --- Compression ---------------------------------------------------------------------------------
+
+TEST(Streams, text_is_compressed) {
+  VirtualLink link(19);
+  const auto stream = link.open(0, 1, {.to_server = 100'000, .to_client = 0, .text = true});
+  ASSERT_TRUE(link.run_until_settled(1h));
+  EXPECT_TRUE(link.done(stream));
+  EXPECT_LT(link.core(0).counters()[StreamCounter::octets_sent], 10'000u);
+}
+
+TEST(Streams, compression_that_does_not_help_is_given_up) {
+  VirtualLink link(20);
+  const auto stream = link.open(0, 1, {.to_server = 100'000, .to_client = 0});
+  ASSERT_TRUE(link.run_until_settled(2h));
+  EXPECT_TRUE(link.done(stream));
+  EXPECT_EQ(link.core(0).counters()[StreamCounter::compressions_given_up], 1u);
+  EXPECT_LT(link.core(0).counters()[StreamCounter::octets_sent], 102'000u);
+}
+
+}  // namespace
+}  // namespace s5066::streams
