@@ -45,12 +45,25 @@ void check_routes(const Section& client, const ip_client::IpConfig& setup) {
   }
 }
 
+void check_proxy(const Section& proxy, const ip_client::IpConfig& setup) {
+  if (setup.proxy.interactive_priority < setup.proxy.priority) {
+    proxy.complain("interactive_priority", "must not be below priority");
+  }
+  if (setup.proxy.name_station &&
+      std::none_of(setup.routes.begin(), setup.routes.end(), [&](const ip_client::Route& route) {
+        return route.station == *setup.proxy.name_station;
+      })) {
+    proxy.complain("name_station", "is not in the table");
+  }
+}
+
 }  // namespace
 
 void find_contradictions(const Section& client, const ip_client::IpConfig& setup) {
   check_sis_server(client.nested("sis"));
   check_interface(client.nested("interface"), setup);
   check_routes(client, setup);
+  check_proxy(client.nested("tcp_proxy"), setup);
   if (client.has("icmp_from") && setup.icmp_from_v4->v6) {
     client.complain("icmp_from", "must be an IPv4 address");
   }

@@ -93,6 +93,27 @@ void translate_interface(const proto::IpInterface& from, ip_client::IpConfig& to
   if (from.has_default_route()) to.default_route = from.default_route();
 }
 
+void translate_proxy(const proto::TcpProxy& from, ip_client::ProxyConfig& to) {
+  if (from.has_enabled()) to.enabled = from.enabled();
+  if (from.has_socks_address()) to.socks_address = from.socks_address();
+  if (from.has_socks_port()) to.socks_port = static_cast<std::uint16_t>(from.socks_port());
+  if (from.has_transparent()) to.transparent = from.transparent();
+  for (const proto::ProxyServers& one : from.allow()) {
+    auto& rule = to.allow.emplace_back();
+    rule.prefix = prefix_of(one.prefix());
+    if (one.has_port()) rule.port = static_cast<std::uint16_t>(one.port());
+  }
+  if (from.has_name_station()) {
+    if (const auto station = parse_address(from.name_station())) to.name_station = *station;
+  }
+  if (from.has_compress()) to.compress = from.compress();
+  if (from.has_streams_max()) to.streams_max = from.streams_max();
+  if (from.has_priority()) to.priority = static_cast<std::uint8_t>(from.priority());
+  if (from.has_interactive_priority()) {
+    to.interactive_priority = static_cast<std::uint8_t>(from.interactive_priority());
+  }
+}
+
 }  // namespace
 
 ip_client::IpConfig translate(const proto::IpClient& from) {
@@ -121,6 +142,7 @@ ip_client::IpConfig translate(const proto::IpClient& from) {
   if (from.has_icmp_from_ipv6()) to.icmp_from_v6 = address_of(from.icmp_from_ipv6());
   if (from.has_line_rate_bps()) to.line_rate_bps = from.line_rate_bps();
   if (from.has_age_max_s()) to.age_max_s = from.age_max_s();
+  translate_proxy(from.tcp_proxy(), to.proxy);
   if (from.has_log_level()) to.log_level = log_level_of(from.log_level());
   return to;
 }

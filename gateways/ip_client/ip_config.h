@@ -9,6 +9,7 @@
 
 #include "gateways/ip_client/drop_rules.h"
 #include "gateways/ip_client/ip_address.h"
+#include "gateways/ip_client/proxy_types.h"
 #include "gateways/ip_client/route_table.h"
 #include "gateways/ip_client/service_class.h"
 #include "s5066d/base/address_book.h"
@@ -43,6 +44,8 @@ struct IpConfig {
   std::uint32_t age_max_s = 300;
 
   AddressBook book;
+  ProxyConfig proxy;
+
   LogLevel log_level = LogLevel::info;
 };
 

@@ -35,6 +35,41 @@ proto::IpStatus ip_status(const IpClientCore& core) {
   return status;
 }
 
+proto::IpProxy ip_proxy(const TcpProxy& proxy) {
+  proto::IpProxy answer;
+  answer.set_socks_open(proxy.socks_open());
+  answer.set_interception(proxy.transparent_state());
+  answer.set_connections(small_number(proxy.connections()));
+  for (const auto& from : proxy.core().peers(proxy.now())) {
+    proto::IpProxyStation& station = *answer.add_stations();
+    station.set_station(to_string(from.station));
+    station.set_proxy(from.capability == streams::Capability::capable     ? "capable"
+                      : from.capability == streams::Capability::incapable ? "incapable"
+                                                                          : "unknown");
+    station.set_silent(from.silent);
+    station.set_streams(small_number(from.streams));
+    station.set_with_node(small_number(from.with_node));
+    station.set_rate_bps(from.rate_bps);
+  }
+  return answer;
+}
+
+void add_streams(const TcpProxy& proxy, proto::IpFlows& flows) {
+  for (const streams::StreamState& from : proxy.core().streams(proxy.now())) {
+    proto::IpStream& stream = *flows.add_streams();
+    stream.set_station(to_string(from.station));
+    stream.set_server(from.target.host + ":" + std::to_string(from.target.port));
+    stream.set_opened_here(from.ours);
+    stream.set_interactive(from.interactive);
+    stream.set_compressed(from.compressed);
+    stream.set_octets_sent(number(from.octets_sent));
+    stream.set_octets_received(number(from.octets_received));
+    stream.set_waiting_octets(number(from.waiting));
+    stream.set_with_node_octets(number(from.with_node));
+    stream.set_age_s(to_seconds(from.age));
+  }
+}
+
 proto::IpTable ip_table(const RouteTable& table) {
   proto::IpTable answer;
   for (const Route& route : table.routes()) {

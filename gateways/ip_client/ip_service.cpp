@@ -109,6 +109,7 @@ Result<void> IpService::run() {
   host_.ready();
   host_.run();
   client_.reset();
+  proxy_.reset();
   LogLine(log_, LogLevel::info, "ip_stopped");
   return {};
 }
@@ -119,9 +120,17 @@ Result<void> IpService::start() {
   if (auto opened = open_interface(); !opened) return opened;
   core_.emplace(core_config(config_, std::move(table).value()));
   std::random_device random;
-  client_ = std::make_unique<sis::Client>(host_.io(), client_config(config_),
-                                          std::uint64_t{random()} << 32 | random(),
+  const auto seed = [&random] { return std::uint64_t{random()} << 32 | random(); };
+  client_ = std::make_unique<sis::Client>(host_.io(), client_config(config_), seed(),
                                           [this](const sis::Event& event) { on_sis(event); });
+  if (config_.proxy.enabled) {
+    proxy_ = std::make_unique<TcpProxy>(
+        host_.io(), config_.proxy, config_.interface,
+        TcpProxy::Hooks{.send = [this](gateways::SisUnidata updu) { send(std::move(updu), true); },
+                        .routes = [this]() -> const RouteTable& { return core_->routes(); }},
+        seed(), log_);
+    proxy_->start();
+  }
   add_verbs();
   auto opened =
       host_.open_control({.path = config_.control_socket, .group_too = config_.control_group_too},
@@ -146,6 +155,7 @@ void IpService::stop() {
   host_.stopping();
   timer_.cancel();
   interface_timer_.cancel();
+  if (proxy_) proxy_->stop();
   readable_.reset();
   device_.reset();
   client_->stop();
@@ -175,6 +185,7 @@ Result<std::string> IpService::reload() {
   config_.book = std::move(read.config->book);
   core_->on_routes(now(), std::move(table).value());
   set_kernel_routes();
+  if (proxy_) proxy_->on_routes();
   LogLine(log_, LogLevel::info, "table_loaded").kv("routes", config_.routes.size());
   drain();
   return control::done_json();
@@ -253,10 +264,22 @@ void IpService::read_datagrams() {
     auto datagram = device_->read();
     if (!datagram) return lose_interface(datagram.error());
     if (!*datagram) break;
+    if (proxy_) look_for_proxy(**datagram);
     core_->on_datagram(now(), std::move(**datagram));
     drain();
   }
   wait_for_datagrams();
+}
+
+/// A TCP connection that goes as datagrams is a reason to ask whether the station has a proxy.
+void IpService::look_for_proxy(ByteSpan octets) {
+  constexpr std::uint8_t kOpening = TcpSegment::kSyn | TcpSegment::kAck;
+  const auto parsed = parse_datagram(octets);
+  const auto* const datagram = std::get_if<Datagram>(&parsed);
+  if (datagram == nullptr || !datagram->tcp) return;
+  if ((datagram->tcp->flags & kOpening) != TcpSegment::kSyn) return;
+  const Route* const route = core_->routes().find(datagram->destination);
+  if (route != nullptr && !route->station.group) proxy_->on_connection_by_ip(route->station);
 }
 
 // --- The subnetwork ------------------------------------------------------------------------------
@@ -264,37 +287,52 @@ void IpService::read_datagrams() {
 void IpService::on_sis(const sis::Event& event) {
   namespace in = sis::event;
   if (const auto* bound = std::get_if<in::Bound>(&event)) {
-    to_core(gateways::SisBound{bound->mtu});
+    to_both(gateways::SisBound{bound->mtu});
   } else if (std::holds_alternative<in::Lost>(event) ||
              std::holds_alternative<in::Unbound>(event) ||
              std::holds_alternative<in::BindRejected>(event)) {
     LogLine(log_, LogLevel::warning, "sis").kv("event", sis::to_string(event));
     requests_.clear();
-    to_core(gateways::SisLost{});
+    to_both(gateways::SisLost{});
   } else if (std::holds_alternative<in::FlowOff>(event)) {
-    to_core(gateways::SisFlow{false});
+    to_both(gateways::SisFlow{false});
   } else if (std::holds_alternative<in::FlowOn>(event)) {
-    to_core(gateways::SisFlow{true});
+    to_both(gateways::SisFlow{true});
   } else if (const auto* arrived = std::get_if<in::Indication>(&event)) {
-    to_core(gateways::SisIndication{arrived->unidata.source, arrived->unidata.source_sap,
-                                    arrived->unidata.updu});
+    const gateways::SisIndication indication{arrived->unidata.source, arrived->unidata.source_sap,
+                                             arrived->unidata.updu};
+    to_owner({.proxy = proxy_ && streams::is_streams_updu(indication.updu)}, indication);
   } else if (const auto* confirmed = std::get_if<in::Confirmed>(&event)) {
-    if (const auto id = take_request(confirmed->id)) to_core(gateways::SisConfirmed{*id});
+    if (const auto ours = take_request(confirmed->id)) {
+      to_owner(*ours, gateways::SisConfirmed{ours->id});
+    }
   } else if (const auto* rejected = std::get_if<in::Rejected>(&event)) {
-    if (const auto id = take_request(rejected->id)) {
-      to_core(gateways::SisRejected{*id, rejected->reason});
+    if (const auto ours = take_request(rejected->id)) {
+      to_owner(*ours, gateways::SisRejected{ours->id, rejected->reason});
     }
   } else if (const auto* left = std::get_if<in::Sent>(&event)) {
     take_request(left->id);  // without ARQ; nothing more will be known
   } else if (const auto* unresolved = std::get_if<in::Unresolved>(&event)) {
-    if (const auto id = take_request(unresolved->id)) to_core(gateways::SisUnresolved{*id});
+    if (const auto ours = take_request(unresolved->id)) {
+      to_owner(*ours, gateways::SisUnresolved{ours->id});
+    }
   }
 }
 
-std::optional<gateways::SisRequestId> IpService::take_request(sis::RequestId id) {
+void IpService::to_both(const gateways::SisEvent& event) {
+  to_core(event);
+  if (proxy_) proxy_->on_sis(event);
+}
+
+void IpService::to_owner(const Request& request, const gateways::SisEvent& event) {
+  if (!request.proxy) return to_core(event);
+  proxy_->on_sis(event);
+}
+
+std::optional<IpService::Request> IpService::take_request(sis::RequestId id) {
   const auto found = requests_.find(id);
   if (found == requests_.end()) return std::nullopt;
-  const gateways::SisRequestId ours = found->second;
+  const Request ours = found->second;
   requests_.erase(found);
   return ours;
 }
@@ -332,6 +370,10 @@ void IpService::carry_out(const IpClientCore::ToInterface& datagram) {
 }
 
 void IpService::carry_out(gateways::SisUnidata updu) {
+  send(std::move(updu), false);
+}
+
+void IpService::send(gateways::SisUnidata updu, bool proxy) {
   const auto accepted = client_->request_unidata({.priority = updu.priority,
                                                   .destination_sap = updu.destination_sap,
                                                   .destination = updu.destination,
@@ -339,11 +381,18 @@ void IpService::carry_out(gateways::SisUnidata updu) {
                                                   .time_to_live = (updu.time_to_live_s + 1) / 2,
                                                   .updu = std::move(updu.updu)});
   if (accepted) {
-    requests_[*accepted] = updu.id;
+    requests_[*accepted] = {proxy, updu.id};
     return;
   }
   LogLine(log_, LogLevel::warning, "request_refused").kv("reason", to_string(accepted.error()));
-  refused_.push_back(gateways::SisUnresolved{updu.id});
+  const gateways::SisEvent refused = gateways::SisUnresolved{updu.id};
+  if (!proxy) {
+    refused_.push_back(refused);
+    return;
+  }
+  asio::post(host_.io(), [this, refused] {
+    if (!stopping_) proxy_->on_sis(refused);
+  });
 }
 
 void IpService::arm_timer() {
@@ -372,8 +421,11 @@ void IpService::add_verbs() {
   add(kStatusVerb, [this] { return Result<std::string>(status()); });
   add(kTableVerb,
       [this] { return Result<std::string>(control::answer_json(ip_table(core_->routes()))); });
-  add(kFlowsVerb,
-      [this] { return Result<std::string>(control::answer_json(ip_flows(*core_, now()))); });
+  add(kFlowsVerb, [this] {
+    proto::IpFlows flows = ip_flows(*core_, now());
+    if (proxy_) add_streams(*proxy_, flows);
+    return Result<std::string>(control::answer_json(std::move(flows)));
+  });
   add(kQueueVerb,
       [this] { return Result<std::string>(control::answer_json(ip_queue(*core_, now()))); });
   add(kReloadVerb, [this] { return reload(); });
@@ -384,6 +436,7 @@ std::string IpService::status() {
   *status.mutable_program() = host_.program();
   status.set_interface(config_.interface);
   status.set_interface_present(device_.has_value());
+  if (proxy_) *status.mutable_proxy() = ip_proxy(*proxy_);
   return control::answer_json(std::move(status));
 }
 
@@ -391,6 +444,7 @@ CounterRows IpService::counters() const {
   CounterRows rows;
   core_->list(rows);
   client_->counters().list(rows);
+  if (proxy_) proxy_->list(rows);
   return rows;
 }
 

@@ -19,6 +19,7 @@
 #include "gateways/common/service_host.h"
 #include "gateways/ip_client/ip_client_core.h"
 #include "gateways/ip_client/ip_config.h"
+#include "gateways/ip_client/tcp_proxy.h"
 #include "gateways/ip_client/tun_device.h"
 #include "s5066d/base/log.h"
 #include "s5066d/base/result.h"
@@ -70,10 +71,19 @@ class IpService {
   void set_kernel_routes();
   void wait_for_datagrams();
   void read_datagrams();
+  void look_for_proxy(ByteSpan octets);
 
   void on_sis(const sis::Event& event);
   void to_core(const gateways::SisEvent& event);
-  std::optional<gateways::SisRequestId> take_request(sis::RequestId id);
+  void to_both(const gateways::SisEvent& event);
+  /// A request of the proxy or of the core for datagrams.
+  struct Request {
+    bool proxy = false;
+    gateways::SisRequestId id;
+  };
+  void to_owner(const Request& request, const gateways::SisEvent& event);
+  std::optional<Request> take_request(sis::RequestId id);
+  void send(gateways::SisUnidata updu, bool proxy);
   void drain();
   void carry_out(const IpEvent& event);
   void carry_out(const IpClientCore::ToInterface& datagram);
@@ -95,7 +105,8 @@ class IpService {
   std::optional<boost::asio::posix::stream_descriptor> readable_;
   std::vector<IpPrefix> kernel_routes_;     // that we have added
   std::deque<gateways::SisEvent> refused_;  // requests that the client did not take
-  std::map<sis::RequestId, gateways::SisRequestId> requests_;
+  std::map<sis::RequestId, Request> requests_;
+  std::unique_ptr<TcpProxy> proxy_;  // if it is enabled
   std::unique_ptr<sis::Client> client_;
 };
 

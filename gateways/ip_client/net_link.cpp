@@ -2,6 +2,7 @@
 #include "gateways/ip_client/net_link.h"
 
 #include <ifaddrs.h>
+#include <linux/fib_rules.h>
 #include <linux/if_link.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -159,6 +160,42 @@ Result<void> NetLink::add_route(const std::string& interface, const IpPrefix& pr
 
 Result<void> NetLink::remove_route(const std::string& interface, const IpPrefix& prefix) {
   return change_route(RTM_DELROUTE, 0, interface, prefix);
+}
+
+Result<void> NetLink::change_marked(bool add, std::uint32_t mark, std::uint8_t family) {
+  const int flags = add ? NLM_F_CREATE | NLM_F_EXCL : 0;
+  fib_rule_hdr rule{};
+  rule.family = family;
+  rule.action = FR_ACT_TO_TBL;
+  Bytes message = message_of(add ? RTM_NEWRULE : RTM_DELRULE, flags, rule);
+  add_attribute(message, FRA_FWMARK, mark);
+  add_attribute(message, FRA_TABLE, mark);
+  const std::string what = "policy route of the proxy";
+  if (auto done = request(std::move(message), what); !done && errno != EEXIST) return done;
+  rtmsg body{};
+  body.rtm_family = family;
+  body.rtm_protocol = RTPROT_STATIC;
+  body.rtm_scope = RT_SCOPE_HOST;
+  body.rtm_type = RTN_LOCAL;
+  message = message_of(add ? RTM_NEWROUTE : RTM_DELROUTE, flags, body);
+  const auto loopback = index_of("lo");
+  if (!loopback) return loopback.error();
+  add_attribute(message, RTA_TABLE, mark);
+  add_attribute(message, RTA_OIF, *loopback);
+  if (auto done = request(std::move(message), what); !done && errno != EEXIST) return done;
+  return {};
+}
+
+Result<void> NetLink::keep_marked(std::uint32_t mark) {
+  if (auto v4 = change_marked(true, mark, AF_INET); !v4) return v4;
+  (void)change_marked(true, mark, AF_INET6);  // a kernel without IPv6 refuses
+  return {};
+}
+
+void NetLink::release_marked(std::uint32_t mark) {
+  for (const std::uint8_t family : {std::uint8_t{AF_INET}, std::uint8_t{AF_INET6}}) {
+    (void)change_marked(false, mark, family);
+  }
 }
 
 bool has_interface(const std::string& interface) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -25,12 +26,18 @@ class NetLink {
   Result<void> add_route(const std::string& interface, const IpPrefix& prefix);
   Result<void> remove_route(const std::string& interface, const IpPrefix& prefix);
 
+  /// Keeps packets with this mark on the host: a rule for the mark, and a local default route in
+  /// the routing table of the same number, for both versions of IP.
+  Result<void> keep_marked(std::uint32_t mark);
+  void release_marked(std::uint32_t mark);
+
  private:
   explicit NetLink(posix::Fd socket) : socket_(std::move(socket)) {}
   /// Sends one request and waits for the kernel's answer.
   Result<void> request(Bytes message, const std::string& what);
   Result<void> change_route(int type, int flags, const std::string& interface,
                             const IpPrefix& prefix);
+  Result<void> change_marked(bool add, std::uint32_t mark, std::uint8_t family);
 
   posix::Fd socket_;
 };

@@ -120,7 +120,7 @@ def operate(world):
     file.write_text(good + 'routes { prefix: "10.1.1.1/8" station: "1.2.0.2" }\n')
     world.processes["alpha-ip"].send_signal(signal.SIGHUP)
     until(lambda: "table_refused" in world.log("alpha-ip"), "the table with an error")
-    check("alpha-ip.textproto:5:10: prefix" in world.log("alpha-ip"), world.log("alpha-ip"))
+    check("alpha-ip.textproto:6:10: prefix" in world.log("alpha-ip"), world.log("alpha-ip"))
     file.write_text(good)
     check(world.ask("reload").returncode == 0, "reload")
 

@@ -33,12 +33,13 @@ def until(condition, what, patience_s=PATIENCE_S):
 
 
 class World:
-    """`node` and `ip` are further lines of the configurations."""
+    """`node` and `ip` are further lines of the configurations; `proxy` is what tcp_proxy has."""
 
-    def __init__(self, build, mode="110a-2400-short", pace="max", node="", ip="", mtu=1500):
+    def __init__(self, build, mode="110a-2400-short", pace="max", node="", ip="", mtu=1500,
+                 proxy="enabled: false"):
         self.build = pathlib.Path(build).resolve()
         self.mode, self.pace, self.mtu = mode, pace, mtu
-        self.more = {"node": node, "ip": ip}
+        self.more = {"node": node, "ip": f"{ip}tcp_proxy {{ {proxy} }}\n"}
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="s5066-ip-"))
         self.spaces = {name: f"s5066-{os.getpid()}-{name}" for name in STATIONS}
         self.processes = {}

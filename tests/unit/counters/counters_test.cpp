@@ -22,7 +22,9 @@
 #include "gateways/file_relay/relay_service.h"
 #include "gateways/file_relay/sender_core.h"
 #include "gateways/ip_client/ip_client_core.h"
+#include "gateways/ip_client/proxy_types.h"
 #include "gateways/p_mul/counters.h"
+#include "gateways/streams/stream_types.h"
 #include "gateways/traffic/receiver_core.h"
 #include "modem/api/counters.h"
 #include "modem/audio/cable_hub.h"
@@ -74,6 +76,8 @@ std::vector<Family> families() {
       family<ip_client::Drop>("Drop", {ip}),
       family<traffic::TrafficCounter>("TrafficCounter", {traffic}),
       family<chat::ChatCounter>("ChatCounter", {}),  // the command /status lists them
+      family<streams::StreamCounter>("StreamCounter", {ip}),
+      family<ip_client::ProxyCounter>("ProxyCounter", {ip}),
   };
 }
 
@@ -190,6 +194,8 @@ TEST(Counters, of_the_ip_client_tell_the_directions_of_dropped_datagrams_apart) 
     EXPECT_EQ(row.labels.size(), row.name.starts_with("ip_dropped_") ? 1u : 0u) << row.name;
   }
   CounterSet<sis::ClientCounter>().list(rows);
+  CounterSet<streams::StreamCounter>().list(rows);
+  CounterSet<ip_client::ProxyCounter>().list(rows);
   expect_all(rows, Program::ip);
 }
 

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Settings and counters of the TCP proxy.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gateways/ip_client/ip_address.h"
+#include "s5066d/base/counter_set.h"
+#include "s5066d/base/ids.h"
+
+namespace s5066::ip_client {
+
+/// Servers that a far end may connect to.
+struct ProxyAllow {
+  IpPrefix prefix;
+  std::optional<std::uint16_t> port;
+};
+
+struct ProxyConfig {
+  bool enabled = true;
+  std::string socks_address = "127.0.0.1";
+  std::uint16_t socks_port = 1080;  // 0: no SOCKS5
+  bool transparent = true;
+  std::vector<ProxyAllow> allow;        // in addition to the addresses of the interface
+  std::optional<Address> name_station;  // resolves names of SOCKS5 clients
+  bool compress = true;
+  std::uint32_t streams_max = 512;
+  std::uint8_t priority = 4;
+  std::uint8_t interactive_priority = 6;
+};
+
+enum class ProxyCounter : std::uint8_t {
+  socks_accepted,
+  intercepted,
+  refused_limit,
+  socks_errors,
+  no_station,
+  connected,
+  connect_failed,
+  not_allowed,
+  connections,
+  count
+};
+const CounterTable<ProxyCounter>& counter_table(ProxyCounter);
+
+}  // namespace s5066::ip_client

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// The server's side of a SOCKS5 request (RFC 1928) without authentication. Only CONNECT is offered.
+// A shell gives it the octets of the client and sends its replies.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "gateways/streams/stream_types.h"
+#include "s5066d/base/bytes.h"
+
+namespace s5066::ip_client {
+
+class Socks5 {
+ public:
+  enum class Reply : std::uint8_t {
+    succeeded = 0,
+    general_failure = 1,
+    not_allowed = 2,
+    network_unreachable = 3,
+    host_unreachable = 4,
+    refused = 5,
+    command_not_supported = 7,
+    address_not_supported = 8,
+  };
+  enum class State : std::uint8_t { greeting, request, requested, failed };
+  static constexpr std::size_t kOctetsMax = 2 + 255 + 4 + 1 + 255 + 2;  // before the first reply
+
+  /// Takes octets of the client. Those behind the request stay in rest().
+  void on_octets(ByteSpan octets);
+  /// Octets to send, once.
+  std::optional<Bytes> poll_reply();
+  State state() const { return state_; }
+  /// The server that is wanted, from `requested` on.
+  const streams::Target& target() const { return target_; }
+  const Bytes& rest() const { return in_; }
+
+  /// The answer to the request.
+  static Bytes answer(Reply reply);
+
+ private:
+  bool read_greeting();
+  bool read_request();
+  void fail(Bytes reply);
+
+  State state_ = State::greeting;
+  Bytes in_;
+  Bytes out_;
+  streams::Target target_;
+};
+
+}  // namespace s5066::ip_client

@@ -1,0 +1,532 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gateways/ip_client/tcp_proxy.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <boost/asio/ip/address.hpp>
+#include <utility>
+
+#include "gateways/ip_client/net_link.h"
+
+namespace s5066::ip_client {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+using streams::ResetCode;
+using streams::StreamEvent;
+
+namespace {
+
+constexpr std::size_t kStepsMax = 1'000'000;
+constexpr std::chrono::seconds kConnectTime{60};
+constexpr std::chrono::seconds kAcceptRetry{1};
+constexpr std::size_t kAddressesMax = 8;  // of one name that are tried
+constexpr int kBacklog = 128;
+
+IpAddress ip_of(const asio::ip::address& address) {
+  if (address.is_v6() && address.to_v6().is_v4_mapped()) {
+    return ip_of(asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6()));
+  }
+  if (address.is_v4()) return IpAddress::read(false, address.to_v4().to_bytes());
+  return IpAddress::read(true, address.to_v6().to_bytes());
+}
+
+LogLevel level_of(StreamEvent::Kind kind) {
+  switch (kind) {
+    case StreamEvent::Kind::peer_capable:
+    case StreamEvent::Kind::peer_incapable:
+    case StreamEvent::Kind::peer_answering:
+      return LogLevel::info;
+    default:
+      return LogLevel::warning;
+  }
+}
+
+streams::StreamsConfig core_config(const ProxyConfig& config) {
+  streams::StreamsConfig core;
+  core.compress = config.compress;
+  core.streams_max = config.streams_max;
+  core.priority = config.priority;
+  core.interactive_priority = config.interactive_priority;
+  return core;
+}
+
+}  // namespace
+
+/// A server that a far end wants and that is not connected yet.
+struct TcpProxy::Dial {
+  explicit Dial(asio::io_context& io) : resolver(io), socket(io), timer(io) {}
+  streams::StreamId id;
+  streams::Target target;
+  Tcp::resolver resolver;
+  Tcp::socket socket;
+  asio::steady_timer timer;
+  std::vector<Tcp::endpoint> addresses;  // to be tried, last one first
+  std::vector<Bytes> early;              // octets that came meanwhile, bounded by the stream
+  bool ended = false;
+  bool over = false;
+};
+
+TcpProxy::TcpProxy(asio::io_context& io, const ProxyConfig& config, std::string interface,
+                   Hooks hooks, std::uint64_t seed, LogSink& log)
+    : io_(io),
+      config_(config),
+      interface_(std::move(interface)),
+      hooks_(std::move(hooks)),
+      log_(log),
+      core_(core_config(config), seed),
+      steps_("TcpProxy::drain ends", kStepsMax),
+      rules_(interface_),
+      timer_(io),
+      accept_timer_(io) {
+  make_hooks();
+}
+
+TcpProxy::~TcpProxy() = default;
+
+Instant TcpProxy::now() const {
+  return Instant(std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - started_));
+}
+
+void TcpProxy::list(CounterRows& rows) const {
+  CounterSet<ProxyCounter> counters = counters_;
+  counters.set(ProxyCounter::connections, connections_.size());
+  counters.list(rows);
+  core_.counters().list(rows);
+}
+
+// --- Start and stop ------------------------------------------------------------------------------
+
+void TcpProxy::start() {
+  if (config_.socks_port != 0) open_socks();
+  if (config_.transparent) open_transparent();
+}
+
+void TcpProxy::stop() {
+  stopping_ = true;
+  timer_.cancel();
+  accept_timer_.cancel();
+  error_code ignored;
+  for (auto* acceptor : {&socks_, &transparent_v4_, &transparent_v6_}) {
+    if (*acceptor) (*acceptor)->close(ignored);
+  }
+  for (const auto& [id, dial] : dials_) {
+    dial->over = true;
+    dial->resolver.cancel();
+    dial->socket.close(ignored);
+    dial->timer.cancel();
+  }
+  dials_.clear();
+  // Applications see a reset, because the octets that wait are lost.
+  for (const Connection& connection : connections_) connection->close(true);
+  connections_.clear();
+  by_stream_.clear();
+  rules_.remove();
+}
+
+void TcpProxy::open_socks() {
+  error_code error;
+  const auto address = asio::ip::make_address(config_.socks_address, error);
+  const Tcp::endpoint endpoint(address, config_.socks_port);
+  Tcp::acceptor acceptor(io_);
+  if (!error) acceptor.open(endpoint.protocol(), error);
+  if (!error) acceptor.set_option(Tcp::acceptor::reuse_address(true), error);
+  if (!error) acceptor.bind(endpoint, error);
+  if (!error) acceptor.listen(kBacklog, error);
+  if (error) {
+    LogLine(log_, LogLevel::error, "socks_unavailable")
+        .kv("address", std::string_view(config_.socks_address))
+        .kv("port", unsigned{config_.socks_port})
+        .kv("reason", std::string_view(error.message()));
+    return;
+  }
+  LogLine(log_, LogLevel::info, "socks_open")
+      .kv("address", std::string_view(config_.socks_address))
+      .kv("port", unsigned{config_.socks_port});
+  socks_.emplace(std::move(acceptor));
+  accept(*socks_, false);
+}
+
+/// Opens a listener that accepts connections to any address, on the loopback interface only.
+std::optional<TcpProxy::Tcp::acceptor> TcpProxy::transparent_listener(bool v6) {
+  const asio::ip::address loopback = v6 ? asio::ip::address(asio::ip::address_v6::loopback())
+                                        : asio::ip::address(asio::ip::address_v4::loopback());
+  const Tcp::endpoint endpoint(loopback, 0);
+  Tcp::acceptor acceptor(io_);
+  error_code error;
+  acceptor.open(endpoint.protocol(), error);
+  const int on = 1;
+  if (!error && ::setsockopt(acceptor.native_handle(), v6 ? SOL_IPV6 : SOL_IP,
+                             v6 ? IPV6_TRANSPARENT : IP_TRANSPARENT, &on, sizeof on) != 0) {
+    error = error_code(errno, boost::system::system_category());
+  }
+  if (!error) acceptor.bind(endpoint, error);
+  if (!error) acceptor.listen(kBacklog, error);
+  if (!error) return acceptor;
+  if (!v6) {
+    transparent_state_ = "off: " + error.message();
+    LogLine(log_, LogLevel::error, "interception_unavailable")
+        .kv("reason", std::string_view(error.message()));
+  }
+  return std::nullopt;
+}
+
+void TcpProxy::open_transparent() {
+  transparent_v4_ = transparent_listener(false);
+  if (!transparent_v4_) return;
+  transparent_state_ = "waits for a station with a proxy";
+  accept(*transparent_v4_, true);
+  transparent_v6_ = transparent_listener(true);
+  if (transparent_v6_) accept(*transparent_v6_, true);
+}
+
+/// Gives connections to the stations that have a proxy to our listeners, and no others.
+void TcpProxy::set_rules() {
+  if (!transparent_v4_ || stopping_) return;
+  TproxyPlan plan{.interface = interface_};
+  error_code ignored;
+  plan.port_v4 = transparent_v4_->local_endpoint(ignored).port();
+  if (transparent_v6_) plan.port_v6 = transparent_v6_->local_endpoint(ignored).port();
+  for (const Route& route : hooks_.routes().routes()) {
+    if (route.station.group || route.prefix.address.is_multicast()) continue;
+    if (core_.capability(now(), route.station) != streams::Capability::capable) continue;
+    plan.prefixes.push_back(route.prefix);
+  }
+  const auto done = rules_.set(plan);
+  const std::string state = !done                   ? "off: " + done.error().detail
+                            : plan.prefixes.empty() ? "waits for a station with a proxy"
+                                                    : "on";
+  if (state == transparent_state_) return;
+  transparent_state_ = state;
+  if (!done) {
+    LogLine(log_, LogLevel::error, "interception_unavailable").kv("reason", done.error().detail);
+  } else {
+    LogLine(log_, LogLevel::info, "interception").kv("state", std::string_view(state));
+  }
+}
+
+// --- Connections of this side --------------------------------------------------------------------
+
+void TcpProxy::make_hooks() {
+  connection_hooks_ = {
+      .requested = [this](const Connection& one) { requested(one); },
+      .nonsense =
+          [this](const Connection& one) {
+            counters_.add(ProxyCounter::socks_errors);
+            one->end();
+          },
+      .ready = [this](const Connection& one) { open_stream(one); },
+      .read = [this](const Connection& one, ByteSpan octets) -> std::size_t {
+        if (!one->stream) return 0;
+        const std::size_t taken = core_.request_write(now(), *one->stream, octets);
+        drain();
+        return taken;
+      },
+      .read_end =
+          [this](const Connection& one) {
+            if (one->stream) core_.request_finish(now(), *one->stream);
+            drain();
+          },
+      .written =
+          [this](const Connection& one, std::size_t octets) {
+            core_.request_consumed(now(), *one->stream, octets);
+            drain();
+          },
+      .over = [this](const Connection& one, bool failed) { over(one, failed); },
+  };
+}
+
+void TcpProxy::accept(Tcp::acceptor& acceptor, bool intercepted) {
+  acceptor.async_accept([this, &acceptor, intercepted](error_code error, Tcp::socket socket) {
+    if (stopping_ || error == asio::error::operation_aborted) return;
+    if (!error) {
+      accepted(std::move(socket), intercepted);
+      return accept(acceptor, intercepted);
+    }
+    // No file descriptors are left. They come back when connections end.
+    accept_timer_.expires_after(kAcceptRetry);
+    accept_timer_.async_wait([this, &acceptor, intercepted](error_code cancelled) {
+      if (!cancelled && !stopping_) accept(acceptor, intercepted);
+    });
+  });
+}
+
+void TcpProxy::accepted(Tcp::socket socket, bool intercepted) {
+  counters_.add(intercepted ? ProxyCounter::intercepted : ProxyCounter::socks_accepted);
+  if (connections_.size() >= config_.streams_max) {
+    counters_.add(ProxyCounter::refused_limit);
+    LogLine(log_, LogLevel::warning, "connection_refused")
+        .kv("reason", "as many connections as proxy.streams_max allows are open");
+    error_code ignored;
+    socket.set_option(asio::socket_base::linger(true, 0), ignored);
+    return;
+  }
+  error_code error;
+  const auto server = socket.local_endpoint(error);
+  auto connection = std::make_shared<ProxyConnection>(std::move(socket), connection_hooks_);
+  connections_.insert(connection);
+  if (!intercepted) return connection->serve_socks();
+  const IpAddress address = error ? IpAddress() : ip_of(server.address());
+  if (error || !station_for(to_string(address))) {
+    // Only a connection to the listener itself comes here.
+    counters_.add(ProxyCounter::no_station);
+    connection->close(true);
+    connections_.erase(connection);
+    return;
+  }
+  connection->serve_intercepted({to_string(address), server.port()});
+}
+
+/// Returns the station that resolves names: the configured one, or the one that is the next hop of
+/// the default route, or the only one.
+std::optional<Address> TcpProxy::station_of_names() const {
+  if (config_.name_station) return config_.name_station;
+  std::optional<Address> only;
+  for (const Route& route : hooks_.routes().routes()) {
+    if (route.station.group) continue;
+    if (route.prefix.bits == 0) return route.station;
+    if (only && *only != route.station) return std::nullopt;
+    only = route.station;
+  }
+  return only;
+}
+
+std::optional<Address> TcpProxy::station_for(const std::string& host) const {
+  error_code error;
+  const auto address = asio::ip::make_address(host, error);
+  if (error) return station_of_names();
+  const Route* const route = hooks_.routes().find(ip_of(address));
+  if (route == nullptr || route->station.group) return std::nullopt;
+  return route->station;
+}
+
+void TcpProxy::requested(const Connection& connection) {
+  const auto station = station_for(connection->target().host);
+  if (!station) {
+    counters_.add(ProxyCounter::no_station);
+    return connection->refuse(Socks5::Reply::network_unreachable);
+  }
+  if (core_.capability(now(), *station) == streams::Capability::incapable) {
+    counters_.add(ProxyCounter::no_station);
+    return connection->refuse(Socks5::Reply::host_unreachable);
+  }
+  connection->admit();
+}
+
+void TcpProxy::open_stream(const Connection& connection) {
+  const auto station = station_for(connection->target().host);
+  auto opened = station ? core_.request_open(now(), *station, connection->target())
+                        : Result<streams::StreamId>(Error{ErrorCode::not_found, "no station"});
+  if (!opened) {
+    counters_.add(ProxyCounter::no_station);
+    LogLine(log_, LogLevel::warning, "connection_refused").kv("reason", opened.error().detail);
+    connection->close(true);
+    return forget(connection);
+  }
+  connection->stream = *opened;
+  by_stream_[*opened] = connection;
+  // The first octets follow before the core is asked for a U_PDU, or there are none.
+  asio::post(io_, [this] { drain(); });
+}
+
+void TcpProxy::over(const Connection& connection, bool failed) {
+  if (failed && connection->stream) {
+    core_.request_reset(now(), *connection->stream, ResetCode::by_application);
+  }
+  forget(connection);
+  drain();
+}
+
+void TcpProxy::forget(const Connection& connection) {
+  const Connection kept = connection;
+  if (kept->stream) by_stream_.erase(*kept->stream);
+  connections_.erase(kept);
+}
+
+// --- The core ------------------------------------------------------------------------------------
+
+void TcpProxy::on_sis(const gateways::SisEvent& event) {
+  core_.on_sis(now(), event);
+  drain();
+}
+
+void TcpProxy::on_connection_by_ip(Address station) {
+  if (core_.capability(now(), station) != streams::Capability::unknown) return;
+  core_.request_discovery(now(), station);
+  drain();
+}
+
+void TcpProxy::drain() {
+  if (stopping_ || std::exchange(draining_, true)) return;
+  steps_.begin();
+  while (auto action = core_.poll_action()) {
+    std::visit([this](auto& one) { carry_out(one); }, *action);
+    steps_.count();
+  }
+  draining_ = false;
+  arm_timer();
+}
+
+void TcpProxy::arm_timer() {
+  timer_.cancel();
+  const auto next = core_.next_deadline();
+  if (!next || stopping_) return;
+  timer_.expires_at(started_ + next->time_since_epoch());
+  timer_.async_wait([this](error_code error) {
+    if (error || stopping_) return;
+    core_.on_deadline(now());
+    drain();
+  });
+}
+
+void TcpProxy::carry_out(const StreamEvent& event) {
+  LogLine line(log_, level_of(event.kind), to_string(event.kind));
+  line.kv("station", to_string(event.station));
+  if (!event.detail.empty()) line.kv("detail", std::string_view(event.detail));
+  if (event.kind == StreamEvent::Kind::peer_capable ||
+      event.kind == StreamEvent::Kind::peer_incapable ||
+      event.kind == StreamEvent::Kind::peer_given_up) {
+    set_rules();
+  }
+}
+
+void TcpProxy::carry_out(streams::Arrived& arrived) {
+  if (const auto found = by_stream_.find(arrived.id); found != by_stream_.end()) {
+    found->second->write(std::move(arrived.octets));
+  } else if (const auto dial = dials_.find(arrived.id); dial != dials_.end()) {
+    dial->second->early.push_back(std::move(arrived.octets));
+  }
+}
+
+void TcpProxy::carry_out(const streams::Ended& ended) {
+  if (const auto found = by_stream_.find(ended.id); found != by_stream_.end()) {
+    const Connection connection = found->second;
+    connection->write_end();
+  } else if (const auto dial = dials_.find(ended.id); dial != dials_.end()) {
+    dial->second->ended = true;
+  }
+}
+
+void TcpProxy::carry_out(const streams::Reset& reset) {
+  if (const auto found = by_stream_.find(reset.id); found != by_stream_.end()) {
+    const Connection connection = found->second;
+    LogLine(log_, LogLevel::info, "stream_reset")
+        .kv("server", std::string_view(connection->target().host))
+        .kv("reason", to_string(reset.code));
+    connection->close(true);
+    forget(connection);
+  } else if (const auto dial = dials_.find(reset.id); dial != dials_.end()) {
+    dial_failed(dial->second, ResetCode::by_application);
+  }
+}
+
+void TcpProxy::carry_out(const streams::Writable& writable) {
+  const auto found = by_stream_.find(writable.id);
+  if (found == by_stream_.end()) return;
+  const Connection connection = found->second;
+  connection->on_writable();
+}
+
+void TcpProxy::carry_out(gateways::SisUnidata& unidata) {
+  hooks_.send(std::move(unidata));
+}
+
+// --- Connections to servers ----------------------------------------------------------------------
+
+bool TcpProxy::allowed(const IpAddress& address, std::uint16_t port) const {
+  const auto own = addresses_of(interface_);
+  if (std::find(own.begin(), own.end(), address) != own.end()) return true;
+  return std::any_of(config_.allow.begin(), config_.allow.end(), [&](const ProxyAllow& rule) {
+    return rule.prefix.contains(address) && (!rule.port || *rule.port == port);
+  });
+}
+
+void TcpProxy::carry_out(const streams::Opened& opened) {
+  auto dial = std::make_shared<Dial>(io_);
+  dial->id = opened.id;
+  dial->target = opened.target;
+  dials_[opened.id] = dial;
+  if (connections_.size() + dials_.size() > config_.streams_max) {
+    counters_.add(ProxyCounter::refused_limit);
+    return dial_failed(dial, ResetCode::limit);
+  }
+  dial->timer.expires_after(kConnectTime);
+  dial->timer.async_wait([this, dial](error_code error) {
+    if (!error && !dial->over) dial_failed(dial, ResetCode::unreachable);
+  });
+  error_code error;
+  const auto address = asio::ip::make_address(opened.target.host, error);
+  if (!error) {
+    dial->addresses = {Tcp::endpoint(address, opened.target.port)};
+    return resolved(dial);
+  }
+  dial->resolver.async_resolve(
+      opened.target.host, std::to_string(opened.target.port), Tcp::resolver::numeric_service,
+      [this, dial](error_code failed, const Tcp::resolver::results_type& results) {
+        if (dial->over) return;
+        if (failed) return dial_failed(dial, ResetCode::unreachable);
+        for (const auto& result : results) {
+          if (dial->addresses.size() == kAddressesMax) break;
+          dial->addresses.push_back(result.endpoint());
+        }
+        std::reverse(dial->addresses.begin(), dial->addresses.end());
+        resolved(dial);
+      });
+}
+
+void TcpProxy::resolved(const std::shared_ptr<Dial>& dial) {
+  std::erase_if(dial->addresses, [&](const Tcp::endpoint& endpoint) {
+    return !allowed(ip_of(endpoint.address()), endpoint.port());
+  });
+  if (!dial->addresses.empty()) return connect_next(dial);
+  counters_.add(ProxyCounter::not_allowed);
+  LogLine(log_, LogLevel::warning, "server_not_allowed")
+      .kv("server", std::string_view(dial->target.host))
+      .kv("port", unsigned{dial->target.port});
+  dial_failed(dial, ResetCode::not_allowed);
+}
+
+void TcpProxy::connect_next(const std::shared_ptr<Dial>& dial) {
+  const Tcp::endpoint endpoint = dial->addresses.back();
+  dial->addresses.pop_back();
+  error_code ignored;
+  dial->socket.close(ignored);
+  dial->socket.async_connect(endpoint, [this, dial](error_code error) {
+    if (dial->over) return;
+    if (error && !dial->addresses.empty()) return connect_next(dial);
+    if (error) {
+      counters_.add(ProxyCounter::connect_failed);
+      const bool refused = error == asio::error::connection_refused;
+      return dial_failed(dial, refused ? ResetCode::refused : ResetCode::unreachable);
+    }
+    dial->over = true;
+    dial->timer.cancel();
+    counters_.add(ProxyCounter::connected);
+    auto connection = std::make_shared<ProxyConnection>(std::move(dial->socket), connection_hooks_);
+    connection->stream = dial->id;
+    connections_.insert(connection);
+    by_stream_[dial->id] = connection;
+    dials_.erase(dial->id);
+    for (Bytes& octets : dial->early) connection->write(std::move(octets));
+    if (dial->ended) connection->write_end();
+    connection->serve_connected();
+  });
+}
+
+/// Resets the stream and forgets the server.
+void TcpProxy::dial_failed(const std::shared_ptr<Dial>& dial, ResetCode code) {
+  const std::shared_ptr<Dial> kept = dial;
+  kept->over = true;
+  kept->timer.cancel();
+  kept->resolver.cancel();
+  error_code ignored;
+  kept->socket.close(ignored);
+  dials_.erase(kept->id);
+  core_.request_reset(now(), kept->id, code);
+  if (draining_ || stopping_) return;  // the loop that called goes on
+  drain();
+}
+
+}  // namespace s5066::ip_client

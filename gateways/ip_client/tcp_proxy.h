@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// The TCP proxy: SOCKS5 and intercepted connections on this side, connections to servers for the
+// far ends, and StreamsCore between them. The IP client gives it the events of its SIS client and
+// sends its U_PDUs.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "gateways/common/sis_port.h"
+#include "gateways/ip_client/proxy_connection.h"
+#include "gateways/ip_client/proxy_types.h"
+#include "gateways/ip_client/route_table.h"
+#include "gateways/ip_client/tproxy_rules.h"
+#include "gateways/streams/streams_core.h"
+#include "s5066d/base/log.h"
+#include "s5066d/base/step_limit.h"
+
+namespace s5066::ip_client {
+
+class TcpProxy {
+ public:
+  struct Hooks {
+    std::function<void(gateways::SisUnidata)> send;
+    /// The table in use.
+    std::function<const RouteTable&()> routes;
+  };
+
+  TcpProxy(boost::asio::io_context& io, const ProxyConfig& config, std::string interface,
+           Hooks hooks, std::uint64_t seed, LogSink& log);
+  ~TcpProxy();
+
+  /// Opens the listeners. What cannot be opened is logged, and the rest works.
+  void start();
+  void stop();
+
+  void on_sis(const gateways::SisEvent& event);
+  /// The host opens a TCP connection through the interface, past the proxy.
+  void on_connection_by_ip(Address station);
+  /// The table has changed.
+  void on_routes() { set_rules(); }
+
+  const streams::StreamsCore& core() const { return core_; }
+  Instant now() const;
+  bool socks_open() const { return socks_.has_value(); }
+  const std::string& transparent_state() const { return transparent_state_; }
+  std::size_t connections() const { return connections_.size(); }
+  void list(CounterRows& rows) const;
+
+ private:
+  using Tcp = boost::asio::ip::tcp;
+  using Connection = ProxyConnection::Self;
+
+  void make_hooks();
+  void open_socks();
+  void open_transparent();
+  std::optional<Tcp::acceptor> transparent_listener(bool v6);
+  void accept(Tcp::acceptor& acceptor, bool intercepted);
+  void accepted(Tcp::socket socket, bool intercepted);
+  void set_rules();
+
+  void requested(const Connection& connection);
+  void open_stream(const Connection& connection);
+  void over(const Connection& connection, bool failed);
+  void forget(const Connection& connection);
+  std::optional<Address> station_for(const std::string& host) const;
+  std::optional<Address> station_of_names() const;
+
+  // Actions of the core.
+  void drain();
+  void carry_out(const streams::StreamEvent& event);
+  void carry_out(const streams::Opened& opened);
+  void carry_out(streams::Arrived& arrived);
+  void carry_out(const streams::Ended& ended);
+  void carry_out(const streams::Reset& reset);
+  void carry_out(const streams::Writable& writable);
+  void carry_out(gateways::SisUnidata& unidata);
+  void arm_timer();
+
+  // Connections to servers.
+  struct Dial;
+  void resolved(const std::shared_ptr<Dial>& dial);
+  void connect_next(const std::shared_ptr<Dial>& dial);
+  void dial_failed(const std::shared_ptr<Dial>& dial, streams::ResetCode code);
+  bool allowed(const IpAddress& address, std::uint16_t port) const;
+
+  boost::asio::io_context& io_;
+  ProxyConfig config_;
+  std::string interface_;
+  Hooks hooks_;
+  LogSink& log_;
+  streams::StreamsCore core_;
+  ProxyConnection::Hooks connection_hooks_;
+  StepLimit steps_;
+  TproxyRules rules_;
+  std::string transparent_state_ = "off";
+  std::optional<Tcp::acceptor> socks_;
+  std::optional<Tcp::acceptor> transparent_v4_;
+  std::optional<Tcp::acceptor> transparent_v6_;
+  boost::asio::steady_timer timer_;
+  boost::asio::steady_timer accept_timer_;
+  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+  std::set<Connection> connections_;
+  std::map<streams::StreamId, Connection> by_stream_;
+  std::map<streams::StreamId, std::shared_ptr<Dial>> dials_;
+  CounterSet<ProxyCounter> counters_;
+  bool draining_ = false;
+  bool stopping_ = false;
+};
+
+}  // namespace s5066::ip_client

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two proxies joined without a subnetwork: each U_PDU arrives at once and is confirmed. Their TCP
+// connections are real ones on the loopback interface.
+#include "gateways/ip_client/tcp_proxy.h"
+
+#include <gtest/gtest.h>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/write.hpp>
+#include <deque>
+
+#include "tests/support/patience.h"
+#include "tests/unit/ip_client/packets.h"
+
+namespace s5066::ip_client {
+namespace {
+
+namespace asio = boost::asio;
+using Tcp = asio::ip::tcp;
+using boost::system::error_code;
+
+constexpr Address kAlpha{0x01020301};
+constexpr Address kBravo{0x01020302};
+
+struct Lines final : LogSink {
+  void write(LogLevel, std::string_view line) override { text.append(line).append("\n"); }
+  bool has(std::string_view word) const { return text.find(word) != std::string::npos; }
+  std::string text;
+};
+
+/// A port of this host on which nobody listens.
+std::uint16_t free_port(asio::io_context& io) {
+  Tcp::acceptor acceptor(io, Tcp::endpoint(asio::ip::address_v4::loopback(), 0));
+  return acceptor.local_endpoint().port();
+}
+
+class TcpProxyTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    table = *RouteTable::make({{.prefix = test::prefix(0x7F000000, 8), .station = kBravo}});
+    alpha_config.transparent = bravo_config.transparent = false;
+    alpha_config.socks_port = free_port(io);
+    bravo_config.socks_port = 0;
+    bravo_config.allow = {{test::prefix(0x7F000000, 8), {}}};
+  }
+  void TearDown() override {
+    for (auto* proxy : {alpha.get(), bravo.get()}) {
+      if (proxy != nullptr) proxy->stop();
+    }
+    io.poll();
+  }
+  void start() {
+    alpha = make(alpha_config, 1);
+    bravo = make(bravo_config, 2);
+    for (auto* proxy : {alpha.get(), bravo.get()}) {
+      proxy->start();
+      proxy->on_sis(gateways::SisBound{2048});
+    }
+  }
+  std::unique_ptr<TcpProxy> make(const ProxyConfig& config, std::uint64_t seed) {
+    return std::make_unique<TcpProxy>(
+        io, config, "lo-none",
+        TcpProxy::Hooks{
+            .send = [this](gateways::SisUnidata updu) { air.push_back(std::move(updu)); },
+            .routes = [this]() -> const RouteTable& { return table; }},
+        seed, log);
+  }
+  void carry() {
+    while (!air.empty()) {
+      const gateways::SisUnidata updu = std::move(air.front());
+      air.pop_front();
+      const bool to_bravo = updu.destination == kBravo;
+      TcpProxy& to = to_bravo ? *bravo : *alpha;
+      TcpProxy& from = to_bravo ? *alpha : *bravo;
+      if (bravo_answers) {
+        to.on_sis(gateways::SisIndication{to_bravo ? kAlpha : kBravo, SapId{9}, updu.updu});
+        from.on_sis(gateways::SisConfirmed{updu.id});
+      } else {
+        from.on_sis(gateways::SisRejected{updu.id, sis::RejectReason::destination_sap_not_bound});
+      }
+    }
+  }
+  template <typename Condition>
+  bool until(Condition condition) {
+    return s5066::test::eventually([&] {
+      io.poll();
+      io.restart();
+      carry();
+      return condition();
+    });
+  }
+
+  /// A SOCKS5 client that has asked for a server on this host.
+  struct Client {
+    explicit Client(asio::io_context& io) : socket(io) {}
+    Tcp::socket socket;
+    Bytes got;
+    bool ended = false;
+    std::array<std::uint8_t, 65536> buffer{};
+    void read() {
+      socket.async_read_some(asio::buffer(buffer), [this](error_code error, std::size_t octets) {
+        if (error) {
+          ended = true;
+          return;
+        }
+        got.insert(got.end(), buffer.begin(), buffer.begin() + static_cast<long>(octets));
+        read();
+      });
+    }
+    void send(const Bytes& octets) {
+      auto kept = std::make_shared<Bytes>(octets);
+      asio::async_write(socket, asio::buffer(*kept), [kept](error_code, std::size_t) {});
+    }
+  };
+  std::unique_ptr<Client> connect(std::uint16_t port, bool request = true) {
+    auto client = std::make_unique<Client>(io);
+    client->socket.connect(
+        Tcp::endpoint(asio::ip::address_v4::loopback(), alpha_config.socks_port));
+    client->read();
+    if (!request) return client;
+    Bytes octets = {5, 1, 0, 5, 1, 0, 1, 127, 0, 0, 1};
+    put_u16(octets, port);
+    client->send(octets);
+    return client;
+  }
+  static constexpr std::size_t kReplies = 12;  // octets before those of the server
+
+  /// Accepts connections and sends back what comes, to the end of each.
+  struct EchoServer {
+    explicit EchoServer(asio::io_context& io)
+        : acceptor(io, Tcp::endpoint(asio::ip::address_v4::loopback(), 0)) {
+      accept();
+    }
+    struct Peer : std::enable_shared_from_this<Peer> {
+      explicit Peer(Tcp::socket made) : socket(std::move(made)) {}
+      void run() {
+        socket.async_read_some(
+            asio::buffer(buffer), [self = shared_from_this()](error_code error, std::size_t n) {
+              if (error) return;
+              asio::async_write(self->socket, asio::buffer(self->buffer.data(), n),
+                                [self](error_code failed, std::size_t) {
+                                  if (!failed) self->run();
+                                });
+            });
+      }
+      Tcp::socket socket;
+      std::array<std::uint8_t, 65536> buffer{};
+    };
+    void accept() {
+      acceptor.async_accept([this](error_code error, Tcp::socket socket) {
+        if (error) return;
+        ++accepted;
+        std::make_shared<Peer>(std::move(socket))->run();
+        accept();
+      });
+    }
+    std::uint16_t port() const { return acceptor.local_endpoint().port(); }
+    Tcp::acceptor acceptor;
+    std::size_t accepted = 0;
+  };
+
+  std::uint64_t counter(const TcpProxy& proxy, std::string_view name) {
+    CounterRows rows;
+    proxy.list(rows);
+    for (const CounterRow& row : rows) {
+      if (row.name == name) return row.value;
+    }
+    return ~std::uint64_t{0};
+  }
+
+  asio::io_context io;
+  Lines log;
+  RouteTable table;
+  ProxyConfig alpha_config;
+  ProxyConfig bravo_config;
+  std::unique_ptr<TcpProxy> alpha;
+  std::unique_ptr<TcpProxy> bravo;
+  std::deque<gateways::SisUnidata> air;
+  bool bravo_answers = true;
+};
+
+TEST_F(TcpProxyTest, octets_go_to_a_server_of_the_far_end_and_back_unchanged) {
+  start();
+  EchoServer server(io);
+  auto client = connect(server.port());
+  Bytes sent;
+  for (std::size_t i = 0; i < 300'000; ++i) sent.push_back(static_cast<std::uint8_t>(i * i >> 7));
+  client->send(sent);
+  ASSERT_TRUE(until([&] { return client->got.size() == kReplies + sent.size(); }));
+  EXPECT_TRUE(std::equal(sent.begin(), sent.end(), client->got.begin() + kReplies));
+  client->socket.shutdown(Tcp::socket::shutdown_send);
+  EXPECT_TRUE(until([&] { return client->ended; }));
+  EXPECT_TRUE(until([&] { return alpha->connections() == 0 && bravo->connections() == 0; }));
+}
+
+TEST_F(TcpProxyTest, a_refused_server_resets_the_client) {
+  start();
+  auto client = connect(free_port(io));
+  client->send(Bytes{'x'});
+  EXPECT_TRUE(until([&] { return client->ended; }));
+  EXPECT_EQ(client->got.size(), kReplies);
+  EXPECT_EQ(counter(*bravo, "proxy_connect_failed"), 1u);
+  EXPECT_TRUE(log.has("the server refused the connection"));
+}
+
+TEST_F(TcpProxyTest, a_server_that_is_not_allowed_is_not_connected_to) {
+  bravo_config.allow.clear();
+  start();
+  EchoServer server(io);
+  auto client = connect(server.port());
+  client->send(Bytes{'x'});
+  EXPECT_TRUE(until([&] { return client->ended; }));
+  EXPECT_EQ(server.accepted, 0u);
+  EXPECT_EQ(counter(*bravo, "proxy_not_allowed"), 1u);
+  EXPECT_TRUE(log.has("server_not_allowed"));
+}
+
+TEST_F(TcpProxyTest, a_station_without_a_proxy_is_reported_by_socks) {
+  bravo_answers = false;
+  start();
+  auto first = connect(80);
+  EXPECT_TRUE(until([&] { return first->ended; }));
+  auto second = connect(80);
+  ASSERT_TRUE(until([&] { return second->ended; }));
+  ASSERT_EQ(second->got.size(), kReplies);
+  EXPECT_EQ(second->got[3], 4);  // host unreachable
+  EXPECT_TRUE(log.has("proxy_missing"));
+}
+
+TEST_F(TcpProxyTest, one_connection_above_the_limit_is_closed_at_once) {
+  alpha_config.streams_max = 20;
+  start();
+  std::vector<std::unique_ptr<Client>> clients;
+  for (int i = 0; i < 21; ++i) clients.push_back(connect(80, false));
+  ASSERT_TRUE(until([&] { return clients.back()->ended; }));
+  EXPECT_FALSE(clients[19]->ended);
+  EXPECT_EQ(counter(*alpha, "proxy_refused_limit"), 1u);
+  EXPECT_TRUE(log.has("connection_refused"));
+}
+
+TEST_F(TcpProxyTest, nonsense_of_a_client_is_counted_and_ends_its_connection) {
+  start();
+  auto client = connect(80, false);
+  client->send(Bytes(1000, 'G'));
+  EXPECT_TRUE(until([&] { return client->ended; }));
+  auto silent = connect(80, false);
+  silent->socket.close();
+  EXPECT_TRUE(until([&] { return counter(*alpha, "proxy_socks_errors") == 2; }));
+  EXPECT_TRUE(until([&] { return alpha->connections() == 0; }));
+}
+
+TEST_F(TcpProxyTest, a_client_that_goes_away_resets_the_server) {
+  start();
+  EchoServer server(io);
+  auto client = connect(server.port());
+  client->send(Bytes(100, 'x'));
+  ASSERT_TRUE(until([&] { return client->got.size() == kReplies + 100; }));
+  client->socket.set_option(asio::socket_base::linger(true, 0));
+  client->socket.close();
+  EXPECT_TRUE(until([&] { return alpha->connections() == 0 && bravo->connections() == 0; }));
+}
+
+}  // namespace
+}  // namespace s5066::ip_client
