@@ -556,6 +556,7 @@ SisUnidata PeerSession::build(Instant now) {
   if (!challenged) {
     if (answer_due_) draft.parts.push_back(SentAnswer{});
     if (answer_due_) answered_at_ = now;
+    if (discovery_due_) draft.parts.push_back(SentDiscovery{});
     answer_due_ = discovery_due_ = false;
     add_control(now, draft);
     lost_due_ = false;
@@ -646,6 +647,7 @@ void PeerSession::failed(const Sent& part) {
                         },
                         [&](const SentLost&) { lost_due_ = true; },
                         [&](const SentAnswer&) { answer_due_ = true; },
+                        [&](const SentDiscovery&) { discovered_at_.reset(); },
                         [&](const SentChallenge& sent) { challenge_ = sent.epoch; }},
              part);
 }

@@ -138,11 +138,12 @@ class PeerSession {
   };
   struct SentLost {};
   struct SentAnswer {};
+  struct SentDiscovery {};
   struct SentChallenge {
     std::uint32_t epoch = 0;
   };
   using Sent = std::variant<SentOpen, SentData, SentAck, SentReset, SentProbe, SentLost, SentAnswer,
-                            SentChallenge>;
+                            SentDiscovery, SentChallenge>;
   struct Handed {
     Instant at{};
     std::uint64_t session = 0;

@@ -234,6 +234,15 @@ TEST(Streams, discovery_costs_one_small_updu_each_way) {
   EXPECT_EQ(link.sent(0)[0].updu.size(), kStreamsHeaderOctets);
 }
 
+TEST(Streams, a_question_that_the_node_lost_is_asked_again) {
+  VirtualLink link(15);
+  link.discover(0, 1);
+  link.crash_node(0);
+  link.discover(0, 1);
+  link.run_for(1min);
+  EXPECT_EQ(link.core(0).capability(link.now(), address(1)), Capability::capable);
+}
+
 // --- Processes that are killed -------------------------------------------------------------------
 
 TEST(Streams, a_peer_that_restarts_resets_the_streams_and_new_ones_work) {
