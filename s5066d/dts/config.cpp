@@ -35,8 +35,23 @@ std::uint8_t extensions(const Config& config) {
                       std::all_of(modes.begin(), modes.end(), [&config](const modem::Mode& mode) {
                         return hears(config, mode);
                       });
-  return pdu::extension::kAnySegmentLength | pdu::extension::kLargeWindow |
-         (adapts ? pdu::extension::kAdapts : std::uint8_t{0});
+  std::uint8_t bits = pdu::extension::kAnySegmentLength | pdu::extension::kLargeWindow;
+  if (!adapts) return bits;
+  bits |= pdu::extension::kAdapts;
+  const auto own = modes_to_choose_from(config.mode, *config.adaptation);
+  if (modes_of_one_choice(config).size() > own.size()) bits |= pdu::extension::kOneChoice;
+  return bits;
+}
+
+std::vector<modem::Mode> modes_of_one_choice(const Config& config) {
+  const RateLimits limits = config.adaptation.value_or(RateLimits{});
+  const auto own = modes_to_choose_from(config.mode, limits);
+  if (!config.adaptation || !limits.one_choice) return own;
+  auto modes = modes_of_one_choice(config.mode, limits);
+  const auto usable = [&config](const modem::Mode& mode) {
+    return hears(config, mode) && may_use(config, mode);
+  };
+  return std::all_of(modes.begin(), modes.end(), usable) ? modes : own;
 }
 
 std::size_t segment_octets(const Config& config, const modem::Mode& mode) {

@@ -84,6 +84,9 @@ std::uint8_t extensions(const Config& config);
 std::size_t segment_octets_max(const Config& config);
 /// Returns the mode in which connections begin and the modes that adaptation may choose.
 std::vector<modem::Mode> modes_in_use(const Config& config);
+/// Returns the modes that adaptation may choose with a peer that offers kOneChoice as we do: the
+/// same as with others, if we do not.
+std::vector<modem::Mode> modes_of_one_choice(const Config& config);
 /// True if a transmission in that mode may be long enough for a frame with this user data. We
 /// never change to another mode, because transmissions are never longer than configured.
 bool holds_segment(const Config& config, const modem::Mode& mode, std::size_t segment_octets);

@@ -76,14 +76,6 @@ std::uint8_t waveform_code(Waveform waveform) {
   return 0;
 }
 
-/// True if a receiver that is set to one of them detects the other as well.
-bool heard_together(Waveform a, Waveform b) {
-  const auto preamble_tells = [](Waveform w) {
-    return w == Waveform::ms110a || w == Waveform::stanag4539;
-  };
-  return a == b || (preamble_tells(a) && preamble_tells(b));
-}
-
 template <typename Predicate>
 std::optional<Mode> first_mode(Predicate matches) {
   const auto modes = modem::all_modes();
@@ -93,6 +85,13 @@ std::optional<Mode> first_mode(Predicate matches) {
 }
 
 }  // namespace
+
+bool heard_together(Waveform a, Waveform b) {
+  const auto preamble_tells = [](Waveform w) {
+    return w == Waveform::ms110a || w == Waveform::stanag4539;
+  };
+  return a == b || (preamble_tells(a) && preamble_tells(b));
+}
 
 std::optional<pdu::DrcRequest> drc_request(const Mode& mode) {
   const auto rate = pdu::rate_code(mode.rate_bps);
@@ -109,6 +108,20 @@ std::optional<Mode> mode_of(const pdu::DrcRequest& request, Waveform in_use) {
     return heard_together(mode.waveform, in_use) && mode.rate_bps == bps &&
            interleaver_code(mode.interleaver) == request.interleaver;
   });
+}
+
+std::optional<pdu::OfferingAdvice> offering_advice(const Mode& mode, bool one_choice) {
+  const auto request = drc_request(mode);
+  if (!request) return std::nullopt;
+  return pdu::OfferingAdvice{.rate = request->rate,
+                             .interleaver = request->interleaver,
+                             .one_choice = one_choice,
+                             .ms110d = one_choice && mode.waveform == Waveform::ms110d};
+}
+
+std::optional<Mode> mode_of(const pdu::OfferingAdvice& advice, Waveform in_use) {
+  if (advice.one_choice) in_use = advice.ms110d ? Waveform::ms110d : Waveform::ms110a;
+  return mode_of(pdu::DrcRequest{.rate = advice.rate, .interleaver = advice.interleaver}, in_use);
 }
 
 pdu::DrcReason why_not(const pdu::DrcRequest& request, Waveform in_use,

@@ -17,6 +17,14 @@ std::optional<pdu::DrcRequest> drc_request(const modem::Mode& mode);
 /// Returns the mode with that rate and interleaver if the waveform in use has one. 110A and STANAG
 /// 4539 count as one waveform, because a receiver of either detects both.
 std::optional<modem::Mode> mode_of(const pdu::DrcRequest& request, modem::Waveform in_use);
+/// Returns the type 13 advice for `mode` to a peer that may be told of any waveform (`one_choice`),
+/// or of the one in use; nothing if type 13 has no such mode.
+std::optional<pdu::OfferingAdvice> offering_advice(const modem::Mode& mode, bool one_choice);
+/// Returns the mode that it advises to a station that uses this waveform.
+std::optional<modem::Mode> mode_of(const pdu::OfferingAdvice& advice, modem::Waveform in_use);
+/// True if a receiver that is set to one of them detects the other as well, so that the two count
+/// as one waveform.
+bool heard_together(modem::Waveform a, modem::Waveform b);
 /// Returns why a receiver that listens for `listened` (modem::is_heard) decodes no such mode:
 /// whether rate or interleaver is the cause (Table C-8).
 pdu::DrcReason why_not(const pdu::DrcRequest& request, modem::Waveform in_use,

@@ -75,6 +75,7 @@ TransferEvent event_of(Service service) {
 DataTransfer::DataTransfer(const Config& config, Rng& rng, Counters& counters, TraceSink& trace)
     : config_(config),
       modes_(modes_to_choose_from(config.mode, config.adaptation.value_or(RateLimits{}))),
+      one_choice_(modes_of_one_choice(config)),
       counters_(counters),
       trace_(trace),
       turn_({.self = config.address,
@@ -416,11 +417,14 @@ void DataTransfer::fill(Instant now, BurstBuilder& burst) {
 
   OwnBurst& own = *burst_;
   own.mode = served ? mode_to(*served) : config_.mode;
-  if (!served && plan.audience) own.mode = control_mode(*plan.audience);
+  if (!served && plan.audience) {
+    own.mode = control_mode(*plan.audience);
+    if (Peer* record = peers_.find(*plan.audience)) record->note_answered_in(own.mode);
+  }
   if (control) own.mode = control->control.next_mode();
   if (connection && config_.adaptation && !config_.full_duplex && adapts(*connection) &&
       connection->owes_only_ack()) {
-    own.mode = peers_.at(*served).adaptation.answer_mode(own.mode);
+    own.mode = peers_.at(*served).adaptation.answer_mode(own.mode, connection->extensions());
   }
   const Duration max = transmission_max(own.mode);
   IntervalBudget budget(own.mode, connection ? trial_max(*connection, own.mode, max) : max);
@@ -810,16 +814,14 @@ void DataTransfer::on_eow(Instant now, Address source, const pdu::Eow& eow) {
     if (!connected) return note_set_up(now, source, eow);
     return connection->second.on_extensions(eow.contents);
   }
-  pdu::Eow told = eow;
   if (type == pdu::EowType::offering_advice && config_.offer_extensions) {
     if (!connected) return note_set_up(now, source, eow);
-    connection->second.on_extensions(extensions(config_));
+    connection->second.on_extensions(offered_by(eow));
     connection->second.on_offer_known();
-    told.type = static_cast<std::uint8_t>(pdu::EowType::drc_request);
   }
   Peer* record = peer_record(source);
   if (!record) return;
-  record->control.on_eow(told);
+  record->control.on_eow(eow);
   collect(record->control);
 }
 
@@ -831,15 +833,23 @@ void DataTransfer::note_set_up(Instant now, Address source, const pdu::Eow& eow)
     record->set_up.offered = eow.contents;
     return;
   }
-  record->set_up.offered = extensions(config_);
-  record->set_up.advice =
-      pdu::Eow{static_cast<std::uint8_t>(pdu::EowType::drc_request), eow.contents};
+  record->set_up.offered = offered_by(eow);
+  record->set_up.advice = eow;
+}
+
+/// Returns the extension bits that the sender of this type 13 offers.
+std::uint8_t DataTransfer::offered_by(const pdu::Eow& eow) const {
+  const auto advice = pdu::read_offering_advice(eow);
+  const bool one_choice = advice && advice->one_choice;
+  const unsigned unoffered = one_choice ? 0 : pdu::extension::kOneChoice;
+  return static_cast<std::uint8_t>(extensions(config_) & (0xFFU ^ unoffered));
 }
 
 Connection& DataTransfer::connection_to(const pdu::Common& common) {
-  PeerControl& control = peers_.at(common.source).control;
-  control.on_data();
-  collect(control);
+  Peer& record = peers_.at(common.source);
+  record.answered_quickly = false;
+  record.control.on_data();
+  collect(record.control);
   return connections_.at(common.source);
 }
 
@@ -1023,6 +1033,9 @@ modem::Mode DataTransfer::control_mode(Address peer) const {
       break;
     case ControlMode::as_heard:
       if (record->heard_in) mode = more_robust(mode, *record->heard_in);
+      if (may_advise(peer) && !record->answered_quickly) {
+        mode = record->adaptation.reply_mode(mode, connections_.at(peer).extensions());
+      }
       break;
   }
   return may_use(config_, mode) ? mode : config_.mode;
@@ -1086,7 +1099,8 @@ Peer* DataTransfer::peer_record(Address peer) {
     for (const modem::Mode& mode : modem::all_modes()) {
       if (!may_use(config_, mode)) config.unusable.push_back(mode);
     }
-    return Peer{PeerControl(peer, config, counters_), PeerAdaptation(config_, modes_), {}, {}};
+    return Peer{
+        PeerControl(peer, config, counters_), PeerAdaptation(config_, modes_, one_choice_), {}, {}};
   });
 }
 
@@ -1226,9 +1240,10 @@ void DataTransfer::on_measured(Instant now, const modem::CarrierDown& event) {
   Peer* record = heard_peer(now);
   if (!record) return;
   const auto connection = connections_.find(record->control.peer());
-  const bool free = connection != connections_.end() && adapts(connection->second);
+  const std::uint8_t extensions =
+      connection != connections_.end() ? connection->second.extensions() : std::uint8_t{0};
   const bool cut = event.reason == modem::CarrierDownReason::lost;
-  record->adaptation.on_measured(now, burst, cut, reply_time(now), record->control, free);
+  record->adaptation.on_measured(now, burst, cut, reply_time(now), record->control, extensions);
 }
 
 // True if there is a connection to a station that follows advice as we do.
@@ -1245,6 +1260,7 @@ void DataTransfer::tell_advice(Instant now) {
     if (!advice) continue;
     record.control.advise(advice->preferred, advice->given);
     record.control.advise_with_data(adapts(connection));
+    record.control.set_one_choice((connection.extensions() & pdu::extension::kOneChoice) != 0);
     turn_.on_preamble(now, modem::preamble_duration(advice->preferred));  // the peer may ask for it
     if (advice->given) turn_.on_preamble(now, modem::preamble_duration(*advice->given));
   }

@@ -173,6 +173,7 @@ class DataTransfer {
   void on_eow(Instant now, Address source, const pdu::Eow& eow);
   void note_activity();
   void note_set_up(Instant now, Address source, const pdu::Eow& eow);
+  std::uint8_t offered_by(const pdu::Eow& eow) const;
   void take_set_up_news(Instant now, Peer& record, Connection& connection);
 
   void on_measured(Instant now, const modem::CarrierDown& event);
@@ -237,7 +238,8 @@ class DataTransfer {
   void trace_dpdu(Instant now, TraceKind kind, const pdu::Dpdu& dpdu, Address peer, bool intact);
 
   Config config_;
-  std::vector<modem::Mode> modes_;  // modes that adaptation may choose
+  std::vector<modem::Mode> modes_;       // modes that adaptation may choose
+  std::vector<modem::Mode> one_choice_;  // those with peers that have them in one choice as we do
   Counters& counters_;
   TraceSink& trace_;
   TurnControl turn_;

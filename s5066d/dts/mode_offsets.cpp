@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <span>
 
 namespace s5066::dts {
 namespace {
@@ -41,15 +42,19 @@ double snr_needed_db(const Mode& mode) {
     double snr_db;
   };
   static constexpr std::array kNeeds = {
-      Need{75, -10},    Need{150, -5},   Need{300, -2.5}, Need{600, 0.5},
-      Need{1200, 3.5},  Need{1600, 4},   Need{2400, 8},   Need{3200, 6},
-      Need{3600, 11},   Need{4800, 11},  Need{6400, 13},  Need{8000, 16},
-      Need{9600, 18.5}, Need{12000, 24}, Need{12800, 27}, Need{16000, 30}};
-  for (const Need& need : kNeeds) {
-    const bool is_8psk_3200 = need.rate_bps == 3200 && mode.waveform == modem::Waveform::ms110d;
-    if (mode.rate_bps <= need.rate_bps && !is_8psk_3200) return need.snr_db;
+      Need{75, -11},  Need{150, -7.4}, Need{300, -2.5},  Need{600, 0.5},  Need{1200, 3.5},
+      Need{1600, 4},  Need{2400, 8},   Need{3200, 6},    Need{3600, 11},  Need{4800, 11},
+      Need{6400, 13}, Need{8000, 16},  Need{9600, 18.5}, Need{12000, 24}, Need{12800, 27}};
+  static constexpr std::array kNeeds110d = {
+      Need{75, -9.5},  Need{150, -5.5},  Need{300, -4.3}, Need{600, -2.5}, Need{1200, 0.8},
+      Need{1600, 2.5}, Need{2400, 3.5},  Need{3200, 7},   Need{4800, 11},  Need{6400, 13},
+      Need{8000, 16},  Need{9600, 18.5}, Need{12000, 22}, Need{16000, 28}};
+  const bool is_110d = mode.waveform == modem::Waveform::ms110d;
+  const auto needs = is_110d ? std::span<const Need>(kNeeds110d) : std::span<const Need>(kNeeds);
+  for (const Need& need : needs) {
+    if (mode.rate_bps <= need.rate_bps) return need.snr_db;
   }
-  return kNeeds.back().snr_db;
+  return needs.back().snr_db;
 }
 
 ModeOffsets::ModeOffsets(const std::vector<Mode>& modes)

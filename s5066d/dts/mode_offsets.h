@@ -13,9 +13,9 @@
 
 namespace s5066::dts {
 
-/// Returns the SNR (dB in 3 kHz, white noise) at which about one bit in 10^5 is wrong, by rate. The
-/// values are measured with our modem (docs/measurements/modem.md) or those that the standards
-/// require.
+/// Returns the SNR (dB in 3 kHz, white noise) from which hardly a block is lost, by waveform and
+/// rate. The values are measured with our modem (docs/measurements/modem.md) or those that the
+/// standards require.
 double snr_needed_db(const modem::Mode& mode);
 
 /// Returns 0 for a short interleaver and 1 for a long one.

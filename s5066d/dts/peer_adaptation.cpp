@@ -16,8 +16,8 @@ namespace {
 /// told what it can receive, and so does a mode until something was received in it.
 constexpr Duration kTrial = std::chrono::seconds(13);
 constexpr unsigned kTrialsMax = 2;
-/// One trial in this many fails, as a rule.
-constexpr int kFailuresPerTrial = 4;
+/// One trial in this many fails, as a rule, where the peer has measured us and advised the mode.
+constexpr int kFailuresPerTrial = 10;
 /// Missing replies from which on the channel may be such that only a long interleaver helps.
 constexpr unsigned kMissesForLong = 3;
 /// Missing replies that count; a single one may be a chance loss.
@@ -29,6 +29,12 @@ constexpr std::size_t kControlOctets = 40;
 /// and its preamble is hardly ever missed from this SNR on.
 constexpr double kShortNeedsMoreDb = 2;
 constexpr double kShortPreambleDb = -3;
+/// Octets of an answer to a call. The caller may receive us worse than we receive it, so a quicker
+/// mode must need that much less (dB) than was measured, or less if it saves more than kMuchSooner.
+constexpr std::size_t kReplyOctets = 29;
+constexpr double kReplyDb = 6;
+constexpr double kReplyMuchDb = 2;
+constexpr Duration kMuchSooner = std::chrono::seconds(4);
 /// Largest factor of a rate step. It is rare that a rate cannot be received although a quarter of
 /// it can.
 constexpr std::uint32_t kStepMax = 4;
@@ -40,8 +46,11 @@ constexpr Duration kUnansweredMemory = std::chrono::hours(1);  // after the end 
 constexpr std::size_t kSentMax = 64;
 
 /// True if both ends follow advice without a message.
+bool adapts(std::uint8_t extensions) {
+  return (extensions & pdu::extension::kAdapts) != 0;
+}
 bool adapts(const Connection& connection) {
-  return (connection.extensions() & pdu::extension::kAdapts) != 0;
+  return adapts(connection.extensions());
 }
 
 }  // namespace
@@ -69,10 +78,15 @@ void PeerAdaptation::on_link_ended(const PeerControl& control) {
 
 // --- The peer's transmissions --------------------------------------------------------------------
 
+const std::vector<modem::Mode>& PeerAdaptation::modes_with(std::uint8_t extensions) const {
+  const bool one = adapts(extensions) && (extensions & pdu::extension::kOneChoice) != 0;
+  return one ? one_choice_ : modes_;
+}
+
 // If our receiver can decode none of the modes that adaptation may use, give no advice.
 std::optional<RateSelector> PeerAdaptation::new_selector() const {
   std::vector<modem::Mode> modes;
-  std::copy_if(modes_.begin(), modes_.end(), std::back_inserter(modes),
+  std::copy_if(one_choice_.begin(), one_choice_.end(), std::back_inserter(modes),
                [this](const modem::Mode& mode) { return hears(config_, mode); });
   if (modes.empty()) return std::nullopt;
   const modem::Mode start = hears(config_, config_.mode) ? config_.mode : modes.front();
@@ -81,9 +95,11 @@ std::optional<RateSelector> PeerAdaptation::new_selector() const {
 }
 
 void PeerAdaptation::on_measured(Instant now, HeardBurst& burst, bool cut, Duration reply_time,
-                                 const PeerControl& control, bool free) {
+                                 const PeerControl& control, std::uint8_t extensions) {
   if (!selector_) selector_ = new_selector();
   if (!selector_) return;
+  const bool free = adapts(extensions);
+  selector_->set_one_choice(&modes_with(extensions) == &one_choice_);
   // The transmission is slower than advised. If it is also slower than the one before, or too late
   // for an answer to our advice, a transmission between was not heard. A peer that asks for a
   // change first stays slower until the change is agreed.
@@ -92,7 +108,8 @@ void PeerAdaptation::on_measured(Instant now, HeardBurst& burst, bool cut, Durat
   const bool late = began > advised_at_ + reply_time;
   // A peer that adapts acknowledges in a quicker mode than it was advised for its data.
   const bool managed = burst.managed || (burst.link_control && free);
-  const bool answers = free && !burst.data && slower && burst.mode == answer_mode(*advised_mode_);
+  const bool answers =
+      free && !burst.data && slower && burst.mode == answer_mode(*advised_mode_, extensions);
   if (slower && !managed && !answers) {
     if (received_mode_ != burst.mode) {
       selector_->on_lost(*advised_mode_);
@@ -124,6 +141,7 @@ std::optional<PeerAdaptation::Advice> PeerAdaptation::advice(const PeerControl& 
   if (!selector_) return std::nullopt;
   const bool free = adapts(connection);
   selector_->set_by_agreement(!free);
+  selector_->set_one_choice(&modes_with(connection.extensions()) == &one_choice_);
   const modem::Mode& preferred = selector_->mode();
   return Advice{preferred, free ? preferred : advice_to(control, connection, preferred)};
 }
@@ -174,15 +192,19 @@ bool PeerAdaptation::follow_advice(Instant now, PeerControl& control,
                                    const Connection& connection) {
   const auto advised = control.advised();
   if (!advised) return false;
+  const auto& modes = modes_with(connection.extensions());
+  if (std::find(modes.begin(), modes.end(), *advised) != modes.end()) {
+    return go_to(now, control, connection, *advised);
+  }
   // Choose the least robust of our modes that is no less robust than advised; if there is none, the
   // most robust one.
   const modem::Mode* nearest = nullptr;
-  for (const modem::Mode& mode : modes_) {
+  for (const modem::Mode& mode : modes) {
     const bool suits = !less_robust(mode, *advised);
     if (suits && (!nearest || less_robust(mode, *nearest))) nearest = &mode;
   }
   return go_to(now, control, connection,
-               nearest ? *nearest : *std::max_element(modes_.begin(), modes_.end(), less_robust));
+               nearest ? *nearest : *std::max_element(modes.begin(), modes.end(), less_robust));
 }
 
 bool PeerAdaptation::go_to(Instant now, PeerControl& control, const Connection& connection,
@@ -274,9 +296,10 @@ bool PeerAdaptation::fall_back(Instant now, PeerControl& control, const Connecti
   const modem::Mode& present = control.mode();
   const bool to_long = missed >= kMissesForLong;
   const modem::Mode* slower = nullptr;
-  for (const modem::Mode& mode : modes_) {
+  const auto& modes = modes_with(connection.extensions());
+  for (const modem::Mode& mode : modes) {
     const bool slow_enough =
-        2 * mode.rate_bps <= present.rate_bps || mode.rate_bps == modes_.front().rate_bps;
+        2 * mode.rate_bps <= present.rate_bps || mode.rate_bps == modes.front().rate_bps;
     const bool is_long = mode.interleaver == modem::Interleaver::long_;
     if (slow_enough && is_long == to_long && less_robust(present, mode)) slower = &mode;
   }
@@ -340,17 +363,33 @@ void PeerAdaptation::on_refused(pdu::DrcReason reason) {
 
 // A long interleaver takes a long preamble and a whole long block for a few octets. A slower rate
 // with the short interleaver is as sure and quicker, as long as its preamble can be heard.
-modem::Mode PeerAdaptation::answer_mode(const modem::Mode& mode) const {
+modem::Mode PeerAdaptation::answer_mode(const modem::Mode& mode, std::uint8_t extensions) const {
   if (mode.interleaver != modem::Interleaver::long_) return mode;
   const double needed = snr_needed_db(mode);
   modem::Mode quickest = mode;
-  for (const modem::Mode& other : modes_) {
+  for (const modem::Mode& other : modes_with(extensions)) {
     if (other.interleaver != modem::Interleaver::short_) continue;
-    if (other.waveform != modem::Waveform::ms110a || needed < kShortPreambleDb) continue;
+    const bool is_110a = other.waveform == modem::Waveform::ms110a;
+    if (!is_110a && other.waveform != modem::Waveform::ms110d) continue;
+    if (is_110a && needed < kShortPreambleDb) continue;
     if (snr_needed_db(other) + kShortNeedsMoreDb > needed) continue;
     if (modem::airtime(other, kControlOctets) < modem::airtime(quickest, kControlOctets)) {
       quickest = other;
     }
+  }
+  return quickest;
+}
+
+modem::Mode PeerAdaptation::reply_mode(const modem::Mode& mode, std::uint8_t extensions) const {
+  const auto snr_db = selector_ ? selector_->snr_db() : std::nullopt;
+  if (!snr_db) return mode;
+  const auto seconds = [](const modem::Mode& of) { return modem::airtime(of, kReplyOctets); };
+  modem::Mode quickest = mode;
+  for (const modem::Mode& other : modes_with(extensions)) {
+    if (other.waveform != modem::Waveform::ms110d) continue;  // its preamble is heard the best
+    const bool much = seconds(mode) > seconds(other) + kMuchSooner;
+    if (snr_needed_db(other) + (much ? kReplyMuchDb : kReplyDb) > *snr_db) continue;
+    if (seconds(other) < seconds(quickest)) quickest = other;
   }
   return quickest;
 }
@@ -387,7 +426,8 @@ Duration PeerAdaptation::transmission_max(const PeerControl& control, const Conn
   // A trial costs another preamble and answer, and a failure the whole transmission.
   const Duration trial_costs =
       2 * modem::preamble_duration(mode) + modem::data_duration(mode, kControlOctets);
-  const bool is_last = std::none_of(modes_.begin(), modes_.end(), [&](const modem::Mode& other) {
+  const auto& modes = modes_with(connection.extensions());
+  const bool is_last = std::none_of(modes.begin(), modes.end(), [&](const modem::Mode& other) {
     return less_robust(mode, other);
   });
   const Duration whole = modem::data_duration(mode, connection.queued_octets() + longest);

@@ -19,9 +19,11 @@ namespace s5066::dts {
 
 class PeerAdaptation {
  public:
-  /// `modes`: those that adaptation may choose, slowest first. Both outlive this.
-  PeerAdaptation(const Config& config, const std::vector<modem::Mode>& modes)
-      : config_(config), modes_(modes) {}
+  /// `modes`: those that adaptation may choose, slowest first; `one_choice`: the same with a peer
+  /// that offers kOneChoice as we do. All outlive this.
+  PeerAdaptation(const Config& config, const std::vector<modem::Mode>& modes,
+                 const std::vector<modem::Mode>& one_choice)
+      : config_(config), modes_(modes), one_choice_(one_choice) {}
 
   /// D_CONNECTION_MADE: what was learnt about this connection's modes begins anew.
   void on_connected();
@@ -34,10 +36,10 @@ class PeerAdaptation {
     return mode == advised_mode_ || mode == received_mode_;
   }
   /// Learns from a transmission of the peer that has ended. `cut`: its end was not heard.
-  /// `reply_time`: the time in which the peer can answer our advice. `free`: the peer changes
-  /// without agreement.
+  /// `reply_time`: the time in which the peer can answer our advice. `extensions`: what both
+  /// stations offer.
   void on_measured(Instant now, HeardBurst& burst, bool cut, Duration reply_time,
-                   const PeerControl& control, bool free);
+                   const PeerControl& control, std::uint8_t extensions);
   struct Advice {
     modem::Mode preferred;
     std::optional<modem::Mode> given;  // none is given if the peer would not react well
@@ -69,7 +71,10 @@ class PeerAdaptation {
 
   /// Returns the mode for an acknowledgement alone, if data would go in `mode`: the quickest one
   /// that needs no higher SNR.
-  modem::Mode answer_mode(const modem::Mode& mode) const;
+  modem::Mode answer_mode(const modem::Mode& mode, std::uint8_t extensions) const;
+  /// Returns the mode for the answer to a call that would go in `mode`: a quicker one if the call
+  /// was received so well that the caller can be expected to receive that one.
+  modem::Mode reply_mode(const modem::Mode& mode, std::uint8_t extensions) const;
   /// A transmission with data for the peer is over. `asks`: it asked for an answer.
   void on_transmitted(Instant now, const modem::Mode& mode, bool sent, bool asks);
   /// Returns the longest transmission to the peer: `otherwise`, or less while the mode is a trial.
@@ -94,6 +99,7 @@ class PeerAdaptation {
     modem::Mode mode;
   };
 
+  const std::vector<modem::Mode>& modes_with(std::uint8_t extensions) const;
   std::optional<RateSelector> new_selector() const;
   std::optional<modem::Mode> advice_to(const PeerControl& control, const Connection& connection,
                                        const modem::Mode& preferred);
@@ -110,6 +116,7 @@ class PeerAdaptation {
 
   const Config& config_;
   const std::vector<modem::Mode>& modes_;
+  const std::vector<modem::Mode>& one_choice_;
 
   // The peer's transmissions:
   std::optional<RateSelector> selector_;

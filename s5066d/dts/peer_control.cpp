@@ -62,6 +62,7 @@ void PeerControl::on_connected(bool connected) {
   advice_.reset();
   advised_.reset();
   advise_with_data_ = false;
+  one_choice_ = false;
   misses_ = 0;
   wants_reply_ = false;
   frequency_refused_ = false;
@@ -90,11 +91,7 @@ void PeerControl::set_mode(const modem::Mode& mode) {
 void PeerControl::advise(const std::optional<modem::Mode>& mode,
                          const std::optional<modem::Mode>& told) {
   rate_.set_advice(mode);
-  advice_.reset();
-  if (!told) return;
-  advice_ = drc_request(*told);
-  if (!advice_) return;
-  advice_->advisory = true;
+  advice_ = told && drc_request(*told) ? told : std::nullopt;
 }
 
 void PeerControl::set_full_duplex(bool on) {
@@ -176,7 +173,7 @@ std::optional<MessageExchange::Message> PeerControl::answer_to(
     return MessageExchange::Message{
         pdu::make_eow(EowType::drc_response, pdu::DrcResponse{pdu::DrcAnswer::refuse, reason})};
   }
-  if (const auto mode = requested_mode(message, rate_.mode().waveform); request && mode) {
+  if (const auto mode = requested_mode(message, config_.mode.waveform); request && mode) {
     const auto& sent = advices_sent_;
     asks_ = asks_ || std::find(sent.begin(), sent.end(), *mode) != sent.end();
   }
@@ -218,9 +215,14 @@ void PeerControl::on_eow(const pdu::Eow& eow) {
     case EowType::drc_response:  // has no meaning outside a procedure
     case EowType::frequency_response:
       return;
+    case EowType::offering_advice:
+      if (config_.extensions == 0) break;
+      if (const auto advice = pdu::read_offering_advice(eow)) {
+        on_advised(mode_of(*advice, config_.mode.waveform), false);
+      }
+      return;
     case EowType::hdr_request:  // only in a type 6, with its extension (C.5.5)
     case EowType::extensions:   // only if we offer some ourselves
-    case EowType::offering_advice:
       break;
   }
   counters_.add(Counter::eows_unrecognised);
@@ -243,21 +245,21 @@ void PeerControl::on_data() {
   misses_ = 0;
 }
 
-// Every acknowledgement carries the advice, so it is reported only when it changes.
 void PeerControl::on_advisory(const pdu::DrcRequest& advice) {
-  const auto mode = mode_of(advice, rate_.mode().waveform);
-  if (!connected_ || !mode || std::exchange(advised_, advice) == advice) return;
-  events_.push_back(DataRateAdvised{peer_, *mode, advice.equal});
+  on_advised(mode_of(advice, config_.mode.waveform), advice.equal);
 }
 
-std::optional<modem::Mode> PeerControl::advice() const {
-  if (!advice_) return std::nullopt;
-  return mode_of(*advice_, config_.mode.waveform);
+// Every acknowledgement carries the advice, so it is reported only when it changes.
+void PeerControl::on_advised(const std::optional<modem::Mode>& mode, bool equal) {
+  if (!connected_ || !mode) return;
+  const Advised advised{*mode, equal};
+  if (std::exchange(advised_, advised) == advised) return;
+  events_.push_back(DataRateAdvised{peer_, *mode, equal});
 }
 
 std::optional<modem::Mode> PeerControl::advised() const {
   if (!advised_) return std::nullopt;
-  return mode_of(*advised_, rate_.mode().waveform);
+  return advised_->mode;
 }
 
 void PeerControl::on_unrecognised(std::uint8_t type) {
@@ -337,9 +339,17 @@ pdu::Eow PeerControl::eow_for(std::uint8_t dpdu_type) const {
                              dpdu_type == static_cast<std::uint8_t>(DpduType::long_data);
   const bool told_first = capability_due_ > 0 && knows_capabilities_;
   if (advice_ && !told_first && (acknowledges || (advise_with_data_ && of_connection))) {
-    return pdu::make_eow(EowType::drc_request, *advice_);
+    return advice_eow();
   }
   return knows_capabilities_ ? pdu::make_capability(own_capabilities()) : pdu::Eow{};
+}
+
+// Type 1 names modes of the waveform in use only.
+pdu::Eow PeerControl::advice_eow() const {
+  if (one_choice_) return pdu::make_eow(*offering_advice(*advice_, true));
+  auto request = *drc_request(*advice_);
+  request.advisory = true;
+  return pdu::make_eow(EowType::drc_request, request);
 }
 
 // A station that has offered its extensions gets ours and the advice in one EOW, so that a burst
@@ -351,7 +361,7 @@ pdu::Eow PeerControl::set_up_eow(std::size_t copy, std::size_t copies, bool offe
   if (config_.full_duplex && copy % 2 == 0) {
     return eow_for(static_cast<std::uint8_t>(DpduType::expedited_nonarq));
   }
-  if (offered && advice_) return pdu::make_eow(EowType::offering_advice, *advice_);
+  if (offered && advice_) return pdu::make_eow(*offering_advice(*advice_, one_choice_));
   const bool offers = !connected_ && config_.extensions != 0 && knows_extensions_;
   const bool alone = copies == 1 && (config_.extensions & pdu::extension::kAdapts) != 0;
   if (offers && (alone || copy % 2 == 1)) return pdu::make_extensions(config_.extensions);

@@ -56,7 +56,10 @@ class PeerControl {
   void advise(const std::optional<modem::Mode>& mode, const std::optional<modem::Mode>& told);
 
   /// Returns the mode that the peer is told.
-  std::optional<modem::Mode> advice() const;
+  const std::optional<modem::Mode>& advice() const { return advice_; }
+  /// Sets whether both stations have 110A, STANAG 4539 and 110D in one choice, so that advice may
+  /// name any of them.
+  void set_one_choice(bool one_choice) { one_choice_ = one_choice; }
   /// If `also` is set, data carries the advice as well, for peers that look for it there.
   void advise_with_data(bool also) { advise_with_data_ = also; }
   /// Returns what the peer advised last.
@@ -137,6 +140,8 @@ class PeerControl {
   bool waits_for_nothing() const;
   void say(std::optional<MessageExchange::Message> message);
   void on_advisory(const pdu::DrcRequest& advice);
+  void on_advised(const std::optional<modem::Mode>& mode, bool equal);
+  pdu::Eow advice_eow() const;
   void on_unrecognised(std::uint8_t type);
   void collect();
 
@@ -147,11 +152,18 @@ class PeerControl {
   MessageExchange management_;
   RateChange rate_;
   modem::Mode told_mode_;  // mode of the last TransmitModeChanged
-  std::optional<pdu::DrcRequest> advice_;
+  std::optional<modem::Mode> advice_;
   bool advise_with_data_ = false;
+  bool one_choice_ = false;
   std::vector<modem::Mode> advices_sent_;  // on this connection, each mode once
   bool asks_ = false;
-  std::optional<pdu::DrcRequest> advised_;  // last advice of the peer
+  /// Last advice of the peer.
+  struct Advised {
+    modem::Mode mode;
+    bool equal = false;
+    friend bool operator==(const Advised&, const Advised&) = default;
+  };
+  std::optional<Advised> advised_;
   std::optional<std::uint8_t> capabilities_;
   // The peer has not said that it knows no such message:
   bool knows_capabilities_ = true;

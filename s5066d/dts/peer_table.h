@@ -11,6 +11,7 @@
 
 #include "s5066d/base/ids.h"
 #include "s5066d/base/time.h"
+#include "s5066d/dts/data_rate.h"
 #include "s5066d/dts/long_data_memory.h"
 #include "s5066d/dts/peer_adaptation.h"
 #include "s5066d/dts/peer_control.h"
@@ -23,7 +24,7 @@ namespace s5066::dts {
 /// was there.
 struct SetUpNews {
   std::optional<std::uint8_t> offered;  // bits of EOW type 14
-  std::optional<pdu::Eow> advice;       // advisory EOW type 1
+  std::optional<pdu::Eow> advice;       // EOW type 13
   Instant at{};                         // when the last of it came
 };
 
@@ -35,6 +36,14 @@ struct Peer {
   SetUpNews set_up;
   std::optional<modem::Mode> heard_in;  // mode of its last link control
   std::uint64_t heard = 0;              // counter value when it was heard last
+  /// Its call was answered in a less robust mode than it came in, and no data has followed yet. If
+  /// it calls again, the answer was probably not heard.
+  bool answered_quickly = false;
+
+  /// Link control for it goes in this mode.
+  void note_answered_in(const modem::Mode& mode) {
+    if (heard_in && less_robust(mode, *heard_in)) answered_quickly = true;
+  }
 };
 
 class PeerTable {

@@ -75,14 +75,14 @@ std::optional<Message> RateChange::on_message(const Message& message) {
     case EowType::drc_request: {
       const auto request = pdu::read_drc_request(message.eow);
       if (request.advisory) return std::nullopt;
-      return on_request(mode_of(request, mode_.waveform),
-                        why_not(request, mode_.waveform, config_.listened), request.equal);
+      return on_request(mode_of(request, config_.mode.waveform),
+                        why_not(request, config_.mode.waveform, config_.listened), request.equal);
     }
     case EowType::hdr_request: {
       const auto request = pdu::read_hdr_request(message.eow, message.extension);
       if (!request) return std::nullopt;
-      return on_request(mode_of(*request, mode_.waveform),
-                        why_not(*request, mode_.waveform, config_.listened), false);
+      return on_request(mode_of(*request, config_.mode.waveform),
+                        why_not(*request, config_.mode.waveform, config_.listened), false);
     }
     case EowType::drc_response:
       return on_response(as_far_as_heard(pdu::read_drc_response(message.eow)));

@@ -47,23 +47,39 @@ constexpr double kCorrelation = 0.3;
 constexpr unsigned kCorrelationBlocksMin = 8;
 constexpr double kCorrelationBlocks = 20;
 /// The first advice is for a message of this many octets, because no data has been heard yet. A
-/// failure of the first data costs this many seconds besides, for the wait and another request.
-constexpr std::size_t kFirstOctets = 1000;
+/// failure of the first data costs this many seconds for the wait and another request, and its own
+/// time again.
+constexpr std::size_t kFirstOctets = 2000;
 constexpr double kFirstLostSeconds = 9;
+/// The first data does not go in a mode in which less of it is expected to arrive, unless that is
+/// so in every mode.
+constexpr double kFirstComesMin = 0.4;
+constexpr double kFirstUnlikely = 1e-3;
 /// The blocks of link control are few. If they have one SNR all the same, the channel probably does
 /// not fade: a mode then needs this much less (dB), and its need varies less from link to link.
-constexpr double kSteadyDb = 1.2;
-constexpr double kSteadyVariance = 0.3;
+constexpr double kSteadyDb = 2.2;
+constexpr double kSteadyVariance = 0.05;
+/// Factors in the widths of the detection of the preamble and of the transition between nothing and
+/// all received, on such a channel.
+constexpr double kSteadyWidth = 0.3;
+constexpr double kSteadyTransition = 0.6;
 /// Weight, in blocks, of the spread that is expected before it is measured.
-constexpr double kSpreadBlocksBefore = 2;
+constexpr double kSpreadBlocksBefore = 0.5;
+/// Spread of the SNRs that are read of blocks without fading.
+constexpr double kSpreadWhiteDb = 0.3;
 /// Width of the transition between nothing and all received, without fading.
 constexpr double kWidthDb = 1;
+/// Beside 110A and STANAG 4539 the modes of 110D up to this rate are worth choosing.
+constexpr std::uint32_t kUseful110dMaxBps = 2400;
 /// Seconds between two bulk transmissions, including the answer.
 constexpr double kBulkReplySeconds = 3;
 /// Seconds that a lost short transmission costs besides itself: waiting, and asking again.
 constexpr double kShortReplySeconds = 9;
 /// A transmission of this length is no single short message.
 constexpr double kBulkSeconds = 8;
+/// Mean difference of the SNR that is read of 110D from 150 to 2400 bit/s in white noise of -4 to
+/// 4 dB.
+constexpr double kReadsHigh110dDb = 2.2;
 /// Width of preamble detection: a preamble is shorter than most fades and is missed in one.
 constexpr double kPreambleWidthDb = 3.5;
 /// An SNR this many widths away is another channel, not the same one measured again.
@@ -92,6 +108,7 @@ constexpr Duration kForgottenAfter = std::chrono::minutes(10);
 
 /// Returns how many blocks of the short interleaver have the length of one of the long one.
 int blocks_in_long(const Mode& mode) {
+  if (mode.waveform == modem::Waveform::ms110d) return 16;
   return mode.waveform == modem::Waveform::ms110a ? 8 : 4;
 }
 
@@ -108,8 +125,15 @@ double looks_of(const Reception& reception) {
   return std::clamp(std::min(bits / reception.mode.rate_bps, blocks), kLooksMin, kLooksMax);
 }
 
+/// Returns by how much (dB) the receiver reads the SNR of the mode too high.
+double reads_high_db(const Mode& mode) {
+  const bool walsh = mode.rate_bps <= 75;
+  return mode.waveform == modem::Waveform::ms110d && !walsh ? kReadsHigh110dDb : 0;
+}
+
 /// Returns the SNR (dB) at which a preamble can just be detected.
 double preamble_needed_db(const Mode& mode) {
+  if (mode.waveform == modem::Waveform::ms110d) return -10;
   if (mode.waveform != modem::Waveform::ms110a) return 3;
   return mode.interleaver == Interleaver::long_ ? -10 : -5;
 }
@@ -141,6 +165,29 @@ std::vector<Mode> modes_to_choose_from(const Mode& like, const RateLimits& limit
   return modes;
 }
 
+// In white noise 110D needs up to 4.5 dB less than 110A, and no less than STANAG 4539 (see
+// docs/measurements/modem.md), whose preamble is shorter.
+std::vector<Mode> modes_of_one_choice(const Mode& like, const RateLimits& limits) {
+  std::vector<Mode> modes = modes_to_choose_from(like, limits);
+  Mode other = like;
+  if (like.waveform == modem::Waveform::ms110d) {
+    other.waveform = modem::Waveform::ms110a;
+  } else if (heard_together(like.waveform, modem::Waveform::ms110a)) {
+    other.waveform = modem::Waveform::ms110d;
+  } else {
+    return modes;
+  }
+  for (const Mode& mode : modes_to_choose_from(other, limits)) {
+    if (mode.waveform == modem::Waveform::ms110d && mode.rate_bps > kUseful110dMaxBps) continue;
+    if (mode.waveform == other.waveform || heard_together(mode.waveform, other.waveform)) {
+      modes.push_back(mode);
+    }
+  }
+  std::stable_sort(modes.begin(), modes.end(),
+                   [](const Mode& a, const Mode& b) { return a.rate_bps < b.rate_bps; });
+  return modes;
+}
+
 RateSelector::RateSelector(const Config& config)
     : config_(config),
       mode_(config.start),
@@ -166,7 +213,8 @@ double RateSelector::evened_out(const Mode& mode) const {
 // blocks differ by the fading that the interleaver does not even out. The spread of one interleaver
 // predicts that of the other.
 double RateSelector::width_db(const Mode& mode) const {
-  return std::hypot(kWidthDb, spread_of(mode));
+  const double white = kWidthDb * (1 - (1 - kSteadyTransition) * steadiness(mode));
+  return std::hypot(white, spread_of(mode));
 }
 
 double RateSelector::spread_of(const Mode& mode) const {
@@ -180,9 +228,9 @@ double RateSelector::spread_of(const Mode& mode) const {
 // Returns 1 for a channel whose blocks all have the same SNR, and 0 for one that fades as much as
 // is expected of a channel not yet measured. Once data was heard, the offsets tell more.
 double RateSelector::steadiness(const Mode& mode) const {
-  if (receptions_ > 0 || blind_) return 0;
+  if (data_heard_ || blind_) return 0;
   const double usual = kind(mode) == 0 ? kSpreadShortDb : kSpreadLongDb;
-  return 1 - std::clamp(spread_of(mode) / usual, 0.0, 1.0);
+  return 1 - std::clamp((spread_of(mode) - kSpreadWhiteDb) / (usual - kSpreadWhiteDb), 0.0, 1.0);
 }
 
 double RateSelector::offset_variance(std::size_t at) const {
@@ -202,7 +250,9 @@ double RateSelector::extra_db(const Mode& mode) const {
   return fading * (1 - steady) - kSteadyDb * steady;
 }
 
+// The first data is no trial.
 double RateSelector::hoped_db(std::size_t at) const {
+  if (!data_heard_) return needed_db(at);
   return needed_db(at) - kHope * std::sqrt(offset_variance(at));
 }
 
@@ -223,34 +273,44 @@ double RateSelector::arrives_at_best(std::size_t at) const {
   return normal((snr_db_.value_or(0) - needed) / width);
 }
 
+// Returns the share of the transmissions whose preamble is not detected.
+double RateSelector::missed(const Mode& mode) const {
+  if (blind_) return 0;
+  const double width = kPreambleWidthDb * (1 - (1 - kSteadyWidth) * steadiness(mode));
+  return normal((preamble_needed_db(mode) - snr_db_.value_or(0)) / width);
+}
+
 // Returns the octets per second, if that share of them arrives.
 double RateSelector::yield(std::size_t at, double arrives) const {
   const Mode& mode = config_.modes[at];
-  const double missed =
-      blind_ ? 0 : normal((preamble_needed_db(mode) - snr_db_.value_or(0)) / kPreambleWidthDb);
-  if (receptions_ == 0) {
-    const double come = (1 - missed) * arrives;
-    const double seconds = to_seconds(modem::airtime(mode, kFirstOctets)) + kBulkReplySeconds +
-                           (1 - come) * kFirstLostSeconds;
-    return static_cast<double>(kFirstOctets) * come / seconds;
+  const double heard = 1 - missed(mode);
+  if (!data_heard_) {
+    const double whole = to_seconds(modem::airtime(mode, kFirstOctets));
+    const double lost = 1 - heard * arrives;
+    if (1 - lost < kFirstComesMin) return kFirstUnlikely * (1 - lost);
+    return static_cast<double>(kFirstOctets) * (1 - lost) /
+           (whole + kBulkReplySeconds + lost * (kFirstLostSeconds + whole));
   }
   const auto largest = *std::max_element(octets_.begin(), octets_.end());
   const std::size_t octets =
       bulk_ ? modem::capacity(mode, config_.transmission_max) : std::max<std::size_t>(largest, 20);
   const double seconds =
       to_seconds(modem::airtime(mode, octets)) + (bulk_ ? kBulkReplySeconds : kShortReplySeconds);
-  return static_cast<double>(octets) * (1 - missed) * arrives / seconds;
+  return static_cast<double>(octets) * heard * arrives / seconds;
 }
 
 // --- What was measured ---------------------------------------------------------------------------
 
-void RateSelector::on_reception(Instant now, const Reception& reception) {
+void RateSelector::on_reception(Instant now, const Reception& measured) {
+  Reception reception = measured;
+  if (reception.snr_db) *reception.snr_db -= reads_high_db(reception.mode);
   if (now - heard_at_ > kForgottenAfter) snr_stale_ = true;
   if (blind_ && !reception.snr_db && !snr_db_) {
     // Without an SNR only the offsets are known; they begin where the present mode just works.
     snr_db_ = 0;
     offsets_.expect(-snr_needed_db(mode_) - 2 * kWidthDb);
   }
+  data_heard_ = data_heard_ || !reception.managed;
   if (reception.snr_db) measure_snr(now, reception);
   heard_at_ = now;
   if (reception.more_follows) {
@@ -273,7 +333,8 @@ void RateSelector::on_reception(Instant now, const Reception& reception) {
     mode->times = 0;
     if (octets > 0) note_outcome(*mode, lost, unlikely);
   }
-  if (!unlikely) learn(reception);
+  // The few octets of link control tell no more than is known of a channel without fading.
+  if (!unlikely && steadiness(reception.mode) < 0.5) learn(reception);
   choose();
 }
 
@@ -303,7 +364,9 @@ void RateSelector::measure_snr(Instant now, const Reception& reception) {
     spread = std::sqrt(0.9 * before * before + 0.1 * bounded * bounded);
   }
   const double width = width_db(reception.mode);
-  const double variance = width * width / looks_of(reception) + kVarianceRead;
+  // The blocks of link control differ by fading alone.
+  const double differs = !data_heard_ ? spread_of(reception.mode) : width;
+  const double variance = differs * differs / looks_of(reception) + kVarianceRead;
   const bool another = std::abs(change) > kStepWidths * width;
   const bool fresh = !snr_db_ || snr_stale_ || blind_ || another;
   if (another && snr_db_ && !snr_stale_ && !blind_) offsets_.forget(kForgetStep);
@@ -380,9 +443,13 @@ void RateSelector::bar(Failure& mode, int waits) {
   mode.next_waits = std::min(kWaitsMax, 2 * mode.waits);
 }
 
+bool RateSelector::is_allowed(const Mode& mode) const {
+  return one_choice_ || heard_together(mode.waveform, config_.start.waveform);
+}
+
 bool RateSelector::is_barred(std::size_t at) const {
   const Mode& mode = config_.modes[at];
-  if (mode.rate_bps > rate_max_bps_) return true;
+  if (mode.rate_bps > rate_max_bps_ || !is_allowed(mode)) return true;
   for (std::size_t i = 0; i < failures_.size(); ++i) {
     const Mode& failed = config_.modes[i];
     if (failures_[i].waits == 0 || kind(mode) > kind(failed)) continue;
@@ -422,6 +489,11 @@ void RateSelector::on_never_heard(const Mode& mode) {
   choose();
 }
 
+void RateSelector::set_one_choice(bool one_choice) {
+  if (std::exchange(one_choice_, one_choice) == one_choice || !snr_db_) return;
+  choose();
+}
+
 void RateSelector::on_silence() {
   if (!snr_db_) return;
   assume_below(mode_);
@@ -451,11 +523,14 @@ void RateSelector::choose() {
     most = brings;
   }
   if (!best) {  // all modes are excluded: take the most robust one
-    best = offsets_.nearest(
-        *std::max_element(config_.modes.begin(), config_.modes.end(), less_robust));
+    for (std::size_t i = 0; i < config_.modes.size(); ++i) {
+      if (!is_allowed(config_.modes[i])) continue;
+      if (!best || less_robust(config_.modes[*best], config_.modes[i])) best = i;
+    }
     present = 0;
   }
-  const double gain = config_.by_agreement ? kGainByAgreement : kGain;
+  // Nothing was sent yet in the present mode if no data was heard.
+  const double gain = config_.by_agreement ? kGainByAgreement : !data_heard_ ? 1 : kGain;
   if (most >= gain * present) mode_ = config_.modes[*best];
   if (!config_.by_agreement && bulk_ && !blind_) try_short_interleaver();
 }
@@ -467,7 +542,8 @@ void RateSelector::try_short_interleaver() {
   const std::size_t now = present - config_.modes.begin();
   for (std::size_t i = 0; i < config_.modes.size(); ++i) {
     const Mode& mode = config_.modes[i];
-    if (mode.rate_bps != mode_.rate_bps || kind(mode) >= kind(mode_) || is_barred(i)) continue;
+    if (mode.rate_bps != mode_.rate_bps || mode.waveform != mode_.waveform) continue;
+    if (kind(mode) >= kind(mode_) || is_barred(i)) continue;
     if (offsets_.variance(i) <= kLessKnown * offsets_.variance(now)) continue;
     const double least = kGainShort * yield(now, arrives_at_best(now));
     if (yield(i, arrives_at_best(i)) > least) mode_ = mode;

@@ -22,10 +22,15 @@ namespace s5066::dts {
 struct RateLimits {
   std::uint32_t rate_min_bps = 75;
   std::uint32_t rate_max_bps = 9600;
+  /// With peers that offer it, too, 110A, STANAG 4539 and 110D are one choice.
+  bool one_choice = true;
 };
 /// Returns the modes within the limits that EOW type 1 can name and a receiver of `like` detects,
 /// with the short and the long interleaver, slowest first. If there is none, returns `like`.
 std::vector<modem::Mode> modes_to_choose_from(const modem::Mode& like, const RateLimits& limits);
+/// Returns the same modes, and those that a receiver of `like` does not detect but which are worth
+/// choosing beside them.
+std::vector<modem::Mode> modes_of_one_choice(const modem::Mode& like, const RateLimits& limits);
 
 /// Measurement of one transmission, or of a part of it that had its own SNR.
 struct Reception {
@@ -59,10 +64,14 @@ class RateSelector {
   /// Sets whether changes need messages from now on.
   void set_by_agreement(bool by_agreement) { config_.by_agreement = by_agreement; }
 
+  /// Sets whether modes may be chosen that a receiver of the first mode does not detect. At first
+  /// they may not.
+  void set_one_choice(bool one_choice);
+
   /// Chooses nothing faster from now on.
   void set_rate_max(std::uint32_t rate_bps) { rate_max_bps_ = rate_bps; }
 
-  void on_reception(Instant now, const Reception& reception);
+  void on_reception(Instant now, const Reception& measured);
   /// Call when a transmission that was expected in this mode was not heard at all.
   void on_lost(const modem::Mode& mode);
   /// Call for the same if it was already known that the peer sends slower.
@@ -92,6 +101,7 @@ class RateSelector {
   };
   double evened_out(const modem::Mode& mode) const;
   double width_db(const modem::Mode& mode) const;
+  double missed(const modem::Mode& mode) const;
   double spread_of(const modem::Mode& mode) const;
   double steadiness(const modem::Mode& mode) const;
   double offset_variance(std::size_t at) const;
@@ -110,12 +120,14 @@ class RateSelector {
   Failure* failure_of(const modem::Mode& mode);
   void note_outcome(Failure& mode, double lost, bool unlikely);
   void bar(Failure& mode, int waits);
+  bool is_allowed(const modem::Mode& mode) const;
   bool is_barred(std::size_t at) const;
   void choose();
   void try_short_interleaver();
 
   Config config_;
   modem::Mode mode_;
+  bool one_choice_ = false;
   std::optional<double> snr_db_;
   double snr_variance_ = 0;
   double measured_db_ = 0;             // last measured SNR, without assumptions
@@ -129,6 +141,7 @@ class RateSelector {
   Instant heard_at_{};
   std::array<std::size_t, 3> octets_{};  // sizes of the last transmissions
   std::size_t receptions_ = 0;
+  bool data_heard_ = false;        // more than type 6 and link control
   std::size_t octets_before_ = 0;  // in earlier parts of the present transmission
   std::size_t octets_intact_before_ = 0;
   bool bulk_ = false;

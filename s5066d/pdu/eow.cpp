@@ -51,11 +51,28 @@ std::optional<std::uint8_t> rate_code(unsigned bps) {
 }
 
 Eow make_eow(EowType type, const DrcRequest& request) {
-  S5066_ASSERT(type == EowType::drc_request || type == EowType::frequency_request ||
-               type == EowType::offering_advice);
+  S5066_ASSERT(type == EowType::drc_request || type == EowType::frequency_request);
   S5066_ASSERT(request.rate < 16 && request.interleaver < 4);
   return with(type, unsigned{request.rate} << 4 | unsigned{request.interleaver} << 2 |
                         unsigned{request.advisory} << 1 | unsigned{request.equal});
+}
+
+Eow make_eow(const OfferingAdvice& advice) {
+  S5066_ASSERT(advice.rate < 16 && advice.interleaver < 4);
+  S5066_ASSERT(advice.one_choice || !advice.ms110d);
+  return with(EowType::offering_advice,
+              unsigned{advice.rate} << 4 | unsigned{advice.interleaver} << 2 |
+                  unsigned{!advice.one_choice} << 1 | unsigned{advice.ms110d});
+}
+
+std::optional<OfferingAdvice> read_offering_advice(const Eow& eow) {
+  const bool one_choice = (eow.contents & 2) == 0;
+  const bool ms110d = (eow.contents & 1) != 0;
+  if (!one_choice && ms110d) return std::nullopt;
+  return OfferingAdvice{.rate = static_cast<std::uint8_t>(eow.contents >> 4),
+                        .interleaver = static_cast<std::uint8_t>(eow.contents >> 2 & 3),
+                        .one_choice = one_choice,
+                        .ms110d = ms110d};
 }
 
 DrcRequest read_drc_request(const Eow& eow) {

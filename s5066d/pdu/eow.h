@@ -33,15 +33,27 @@ namespace extension {
 inline constexpr std::uint8_t kAnySegmentLength = 0x80;  // segments of a C_PDU differ in length
 inline constexpr std::uint8_t kLargeWindow = 0x40;       // types 9 and 10 are understood
 inline constexpr std::uint8_t kAdapts = 0x20;  // decodes every rate and interleaver, follows advice
+/// With kAdapts: decodes 110A, STANAG 4539 and 110D, and is advised by type 13 in which of them to
+/// send.
+inline constexpr std::uint8_t kOneChoice = 0x10;
 }  // namespace extension
 
-/// Fields of types 1, 5 and 13 as on the air (C.5.1).
+/// Fields of types 1 and 5 as on the air (C.5.1).
 struct DrcRequest {
   std::uint8_t rate = 0;         // 4 bits: see rate_bps
   std::uint8_t interleaver = 0;  // 2 bits: 0 none, 1 short, 2 long
   bool advisory = false;
   bool equal = false;  // the sender's two directions must have the same parameters
   friend bool operator==(const DrcRequest&, const DrcRequest&) = default;
+};
+
+/// Fields of type 13. Bit 1 is set by a sender that offers no kOneChoice, and bit 0 then is 0.
+struct OfferingAdvice {
+  std::uint8_t rate = 0;         // as in DrcRequest
+  std::uint8_t interleaver = 0;  // as in DrcRequest
+  bool one_choice = false;       // the sender also offers kOneChoice
+  bool ms110d = false;           // the advised mode is one of 110D; only with one_choice
+  friend bool operator==(const OfferingAdvice&, const OfferingAdvice&) = default;
 };
 
 enum class DrcAnswer : std::uint8_t { accept = 0, refuse = 1, cancel = 2, confirm = 3 };
@@ -93,7 +105,8 @@ std::optional<unsigned> rate_bps(std::uint8_t rate);
 /// Returns the rate field for this rate in bit/s.
 std::optional<std::uint8_t> rate_code(unsigned bps);
 
-Eow make_eow(EowType type, const DrcRequest& request);    // drc_request or frequency_request
+Eow make_eow(EowType type, const DrcRequest& request);  // drc_request or frequency_request
+Eow make_eow(const OfferingAdvice& advice);
 Eow make_eow(EowType type, const DrcResponse& response);  // drc_response or frequency_response
 Eow make_unrecognised(std::uint8_t offending_type);
 Eow make_capability(std::uint8_t bits);
@@ -101,6 +114,8 @@ Eow make_extensions(std::uint8_t bits);
 Eow make_hdr_request(const HdrRequest& request, Bytes& extension);
 
 DrcRequest read_drc_request(const Eow& eow);
+/// Returns nothing for the value that is reserved.
+std::optional<OfferingAdvice> read_offering_advice(const Eow& eow);
 DrcResponse read_drc_response(const Eow& eow);
 /// Returns nothing if a type 7 has no extension of six octets.
 std::optional<HdrRequest> read_hdr_request(const Eow& eow, ByteSpan extension);

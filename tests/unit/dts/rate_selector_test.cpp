@@ -52,6 +52,66 @@ TEST(RateSelector, modes_to_choose_from_can_be_named_and_heard_and_keep_the_limi
   EXPECT_EQ(none, std::vector<Mode>{kStart});
 }
 
+TEST(RateSelector, one_choice_holds_the_modes_of_110D_that_need_less_than_others_of_their_rate) {
+  const auto own = modes_to_choose_from(kStart, {});
+  const auto all = modes_of_one_choice(kStart, {});
+  EXPECT_EQ(all.size(), 34u);
+  EXPECT_TRUE(std::is_sorted(all.begin(), all.end(),
+                             [](const Mode& a, const Mode& b) { return a.rate_bps < b.rate_bps; }));
+  for (const Mode& mode : all) {
+    if (std::find(own.begin(), own.end(), mode) != own.end()) continue;
+    EXPECT_EQ(mode.waveform, modem::Waveform::ms110d);
+    EXPECT_LE(mode.rate_bps, 2400u);
+  }
+  const Mode untold{modem::Waveform::stanag4285, 600, Interleaver::short_};
+  EXPECT_EQ(modes_of_one_choice(untold, {}), modes_to_choose_from(untold, {}));
+  const auto limited = modes_of_one_choice(kStart, {.rate_min_bps = 600, .rate_max_bps = 1200});
+  EXPECT_EQ(limited.size(), 8u);
+}
+
+/// Returns REQUEST or ACCEPTED as it is received through white noise.
+Reception link_control(double snr_db) {
+  return {.mode = kStart,
+          .octets = 29,
+          .octets_intact = 29,
+          .blocks = 3,
+          .snr_db = snr_db,
+          .spread_db = 0.2,
+          .managed = true};
+}
+
+// Goal:   the mode of the first data is the fastest that comes whole in white noise, as measured
+//         with the waveforms.
+TEST(RateSelector, link_control_without_fading_tells_the_fastest_mode_that_comes_whole) {
+  struct Case {
+    double snr_db;
+    Mode best;
+  };
+  constexpr auto k110d = modem::Waveform::ms110d;
+  constexpr Interleaver kShort = Interleaver::short_;
+  for (const Case& c :
+       {Case{-7, {modem::Waveform::ms110a, 150, Interleaver::long_}},
+        Case{-4, {k110d, 300, kShort}}, Case{0, {k110d, 600, kShort}},
+        Case{4, {k110d, 2400, kShort}}, Case{20, {modem::Waveform::stanag4539, 8000, kShort}}}) {
+    RateSelector rates(
+        {.modes = modes_of_one_choice(kStart, {}), .start = kStart, .transmission_max = kLong});
+    rates.set_one_choice(true);
+    rates.on_reception({}, link_control(c.snr_db));
+    EXPECT_EQ(to_string(rates.mode()), to_string(c.best)) << c.snr_db;
+  }
+}
+
+TEST(RateSelector, modes_that_the_peer_does_not_hear_are_chosen_only_once_it_offers_one_choice) {
+  RateSelector rates(
+      {.modes = modes_of_one_choice(kStart, {}), .start = kStart, .transmission_max = kLong});
+  rates.on_reception({}, link_control(4));
+  EXPECT_EQ(rates.mode().waveform, modem::Waveform::ms110a);
+  rates.set_one_choice(true);
+  EXPECT_EQ(rates.mode().waveform, modem::Waveform::ms110d);
+  rates.set_one_choice(false);
+  EXPECT_EQ(rates.mode().waveform, modem::Waveform::ms110a);
+}
+
 TEST(RateSelector, it_climbs_at_once_where_the_ratio_is_high) {
   RateSelector rates = selector();
   EXPECT_EQ(rates.mode(), kStart);

@@ -56,10 +56,8 @@ pdu::Eow offer() {
   return pdu::make_extensions(extensions(adapting()));
 }
 
-pdu::Eow offering_advice(const modem::Mode& mode) {
-  auto request = *drc_request(mode);
-  request.advisory = true;
-  return pdu::make_eow(pdu::EowType::offering_advice, request);
+pdu::Eow offer_and_advise(const modem::Mode& mode, bool one_choice = false) {
+  return pdu::make_eow(*offering_advice(mode, one_choice));
 }
 
 // C.5
@@ -103,7 +101,7 @@ TEST(SetUpNews, the_answer_to_a_call_that_offers_advises_in_each_header) {
   for (const auto& dpdu : station.take_sent()) {
     const pdu::Eow eow = pdu::common_of(dpdu).eow;
     ASSERT_EQ(eow.type, static_cast<std::uint8_t>(pdu::EowType::offering_advice));
-    EXPECT_GE(mode_of(pdu::read_drc_request(eow), kSlow.waveform)->rate_bps, 1200u);
+    EXPECT_GE(mode_of(*pdu::read_offering_advice(eow), kSlow.waveform)->rate_bps, 1200u);
   }
 }
 
@@ -126,7 +124,7 @@ TEST(SetUpNews, the_first_data_goes_as_the_answer_to_the_call_advised) {
   auto station = lone();
   station.request(control_to_peer());
   station.run_for(5s);
-  station.hear({control_from_peer(offering_advice(fast))});
+  station.hear({control_from_peer(offer_and_advise(fast))});
   station.made(kPeer);
   station.take_modes();
   station.request({.id = {8}, .destination = kPeer, .cpdu = pattern(500, 1)});
@@ -138,8 +136,8 @@ TEST(SetUpNews, the_first_data_goes_as_the_answer_to_the_call_advised) {
 
 TEST(SetUpNews, what_was_told_long_before_the_link_does_not_count) {
   auto station = lone();
-  station.hear(
-      {control_from_peer(offering_advice({.rate_bps = 2400, .interleaver = Interleaver::short_}))});
+  station.hear({control_from_peer(
+      offer_and_advise({.rate_bps = 2400, .interleaver = Interleaver::short_}))});
   station.run_for(6min);
   station.made(kPeer);
   station.request({.id = {8}, .destination = kPeer, .cpdu = pattern(500, 1)});
@@ -161,6 +159,74 @@ TEST(SetUpNews, a_repeated_call_goes_in_the_most_robust_mode_and_is_answered_in_
   called.request(control_to_peer(ControlMode::as_heard));
   called.run_for(30s);
   EXPECT_EQ(called.take_modes().at(0), robust);
+}
+
+// --- 110A and 110D in one choice -----------------------------------------------------------------
+
+constexpr modem::Mode k110d{modem::Waveform::ms110d, 2400, Interleaver::short_};
+
+/// Returns the mode of the first data to a peer that has answered our call with this EOW.
+modem::Mode first_data_mode(const pdu::Eow& answer, Config config = adapting()) {
+  auto station = lone(config);
+  station.request(control_to_peer());
+  station.run_for(5s);
+  station.hear({control_from_peer(answer)});
+  station.made(kPeer);
+  station.take_modes();
+  station.request({.id = {8}, .destination = kPeer, .cpdu = pattern(500, 1)});
+  station.run_for(5s);
+  return station.take_modes().at(0);
+}
+
+TEST(SetUpNews, the_first_data_goes_in_a_mode_of_110D_that_the_answer_advised) {
+  EXPECT_EQ(first_data_mode(offer_and_advise(k110d, true)), k110d);
+}
+
+// Goal:   a station that has not offered it never sends in the other waveform.
+TEST(SetUpNews, advice_for_110D_counts_for_110A_where_110D_is_not_in_our_choice) {
+  Config config = adapting();
+  config.adaptation->one_choice = false;
+  EXPECT_EQ(extensions(config) & pdu::extension::kOneChoice, 0);
+  const modem::Mode sent = first_data_mode(offer_and_advise(k110d, true), config);
+  EXPECT_NE(sent.waveform, modem::Waveform::ms110d);
+}
+
+/// Returns the advice in the answer to a call that offers these extensions, heard at this ratio.
+pdu::OfferingAdvice advice_to_caller(std::uint8_t offered, float snr_db) {
+  auto station = lone();
+  station.set_heard(kSlow, snr_db);
+  station.hear({control_from_peer(pdu::make_extensions(offered))});
+  station.made(kPeer);
+  station.request(control_to_peer(ControlMode::as_heard));
+  station.run_for(10s);
+  const auto sent = station.take_sent();
+  return *pdu::read_offering_advice(pdu::common_of(sent.at(0)).eow);
+}
+
+TEST(SetUpNews, only_a_caller_that_offers_one_choice_is_advised_modes_of_110D) {
+  const std::uint8_t all = extensions(adapting());
+  ASSERT_NE(all & pdu::extension::kOneChoice, 0);
+  const auto one = advice_to_caller(all, 5);
+  EXPECT_TRUE(one.one_choice && one.ms110d);
+  const auto other = advice_to_caller(all & ~pdu::extension::kOneChoice, 5);
+  EXPECT_FALSE(other.one_choice || other.ms110d);
+}
+
+// Goal:   the answer to a call that was heard well does not take as long as the call, and one that
+//         was not heard is repeated as the call came.
+TEST(SetUpNews, an_answer_goes_quickly_once_and_then_as_the_call_came) {
+  auto called = lone();
+  called.hear({control_from_peer(offer())});
+  called.made(kPeer);
+  called.request(control_to_peer(ControlMode::as_heard));
+  called.run_for(10s);
+  EXPECT_EQ(called.take_modes().at(0).waveform, modem::Waveform::ms110d);
+  called.hear({control_from_peer(offer(), 2)});
+  CpduRequest again = control_to_peer(ControlMode::as_heard);
+  again.id = {9};
+  called.request(again);
+  called.run_for(10s);
+  EXPECT_EQ(called.take_modes().at(0), kSlow);
 }
 
 }  // namespace

@@ -77,6 +77,23 @@ TEST(Eow, every_value_of_the_octet_comes_back) {
   }
 }
 
+// Method: the sender without one choice sets bit 1, as the advisory type 1 does.
+TEST(Eow, advice_that_offers_tells_whether_one_choice_is_offered_and_what_it_is_for) {
+  const OfferingAdvice plain{.rate = 5, .interleaver = 1};
+  EXPECT_EQ(make_eow(plain), (Eow{.type = 13, .contents = 0x56}));
+  EXPECT_EQ(make_eow(OfferingAdvice{.rate = 5, .interleaver = 1, .one_choice = true}).contents,
+            0x54);
+  EXPECT_EQ(make_eow(OfferingAdvice{5, 1, true, true}).contents, 0x55);
+  for (unsigned i = 0; i < 256; ++i) {
+    const Eow eow{.type = 13, .contents = static_cast<std::uint8_t>(i)};
+    const auto advice = read_offering_advice(eow);
+    EXPECT_EQ(advice.has_value(), (i & 3) != 3);
+    if (advice) {
+      EXPECT_EQ(make_eow(*advice), eow);
+    }
+  }
+}
+
 TEST(Eow, twelve_rates_have_a_code_and_the_13th_has_none) {
   EXPECT_EQ(rate_bps(0), 75u);
   EXPECT_EQ(rate_bps(11), 9600u);
@@ -88,6 +105,7 @@ TEST(Eow, twelve_rates_have_a_code_and_the_13th_has_none) {
 TEST(EowDeathTest, fields_out_of_range_are_our_bug) {
   Bytes extension;
   EXPECT_DEATH(make_eow(EowType::drc_request, DrcRequest{.rate = 16}), "rate < 16");
+  EXPECT_DEATH(make_eow(OfferingAdvice{.ms110d = true}), "one_choice");
   EXPECT_DEATH(make_unrecognised(16), "offending_type");
   EXPECT_DEATH(make_hdr_request({.channels = 9}, extension), "channels");
   EXPECT_DEATH(make_hdr_request({.channels = 0}, extension), "channels");
