@@ -128,6 +128,7 @@ ip_client::IpConfig translate(const proto::IpClient& from) {
     to.control_socket = from.control().socket();
     to.control_group_too = from.control().group_too();
   }
+  to.node_control_socket = from.node_control().socket();
   translate_interface(from.interface(), to);
   for (const proto::IpRoute& one : from.routes()) to.routes.push_back(route_of(one));
   translate_qos(from.qos(), to.qos);

@@ -11,10 +11,11 @@
 
 namespace s5066::gateways {
 
-/// A node's clock, as in one answer of s5066d to `status`.
+/// A node's clock and mode, as in one answer of s5066d to `status`.
 struct NodeTime {
   Duration up{};          // since the node began
   bool lockstep = false;  // the clock is the audio cable's
+  double rate_bps = 0;    // of the mode in which it sends first; 0: not told
 };
 
 /// Ties a gateway's time to that of its node. Every `machine` is a time of the steady clock of this

@@ -407,7 +407,8 @@ void IpClientCore::on_routes(Instant now, RouteTable routes) {
 double IpClientCore::air_rate_bps() const {
   double rate = 0;
   for (const auto& [address, station] : stations_) rate = std::max(rate, station.window.rate_bps());
-  return rate > 0 ? rate : config_.line_rate_bps;
+  if (rate > 0) return rate;
+  return node_rate_bps_ > 0 ? node_rate_bps_ : config_.line_rate_bps;
 }
 
 double IpClientCore::air_backlog_octets() const {

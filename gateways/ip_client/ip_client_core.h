@@ -63,7 +63,7 @@ class IpClientCore {
     std::size_t station_outstanding_max = 512;  // U_PDUs with the node for one station
     std::size_t outstanding_max = 1024;         // for all stations
     std::size_t unheard_outstanding_max = 128;  // for all stations that have not answered
-    double line_rate_bps = 1200;                // for non-ARQ, until ARQ has measured one
+    double line_rate_bps = 1200;  // for non-ARQ, if neither ARQ nor the node tells one
     // Bounds of the age of a waiting datagram. Between them the age follows the turnaround.
     Duration age_min = std::chrono::seconds(15);
     Duration age_max = std::chrono::seconds(300);
@@ -90,6 +90,8 @@ class IpClientCore {
   void on_sis(Instant now, const gateways::SisEvent& event);
   /// The table has changed. What waits for stations that are no longer in it is dropped.
   void on_routes(Instant now, RouteTable routes);
+  /// The node has told the rate of its mode.
+  void on_node_rate(double rate_bps) { node_rate_bps_ = rate_bps; }
   void on_deadline(Instant now);
 
   // Out.
@@ -195,7 +197,8 @@ class IpClientCore {
   std::map<gateways::SisRequestId, Outstanding> outstanding_;
   std::uint64_t last_request_ = 0;
   std::uint64_t turn_ = 0;
-  double air_octets_ = 0;  // without ARQ, that the node still had at air_at_
+  double node_rate_bps_ = 0;  // 0: not told
+  double air_octets_ = 0;     // without ARQ, that the node still had at air_at_
   Instant air_at_{};
   std::optional<Instant> sweep_at_;
   std::unordered_map<std::uint64_t, Seen> seen_;  // from the air, by a hash

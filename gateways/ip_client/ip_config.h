@@ -31,6 +31,7 @@ struct IpConfig {
   bool default_route = false;  // also for the default route
   std::string control_socket = "/run/s5066/ip-control";
   bool control_group_too = false;
+  std::string node_control_socket;  // of s5066d, for the rate of its mode; empty: not asked
 
   std::vector<Route> routes;
   QosConfig qos;

@@ -144,6 +144,13 @@ Result<void> IpService::start() {
       .kv("interface", config_.interface)
       .kv("routes", config_.routes.size());
   client_->start();
+  if (!config_.node_control_socket.empty()) {
+    node_.emplace(host_.io(), config_.node_control_socket,
+                  [this](const std::optional<gateways::NodeTime>& node) {
+                    if (node && node->rate_bps > 0) core_->on_node_rate(node->rate_bps);
+                  });
+    node_->ask();
+  }
   wait_for_datagrams();
   return {};
 }
@@ -156,6 +163,7 @@ void IpService::stop() {
   timer_.cancel();
   interface_timer_.cancel();
   if (proxy_) proxy_->stop();
+  node_.reset();
   readable_.reset();
   device_.reset();
   client_->stop();

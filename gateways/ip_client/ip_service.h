@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gateways/common/node_time_asker.h"
 #include "gateways/common/service_host.h"
 #include "gateways/ip_client/ip_client_core.h"
 #include "gateways/ip_client/ip_config.h"
@@ -108,6 +109,7 @@ class IpService {
   std::map<sis::RequestId, Request> requests_;
   std::unique_ptr<TcpProxy> proxy_;  // if it is enabled
   std::unique_ptr<sis::Client> client_;
+  std::optional<gateways::NodeTimeAsker> node_;  // while it is asked for its rate
 };
 
 }  // namespace s5066::ip_client

@@ -160,7 +160,7 @@ const std::vector<Layer> kLayers = {
     {"gateway shell",
      "gateways/.*",
      {"gateway settings", "gateway sqlite", "ip client core", "streams", "gateway core",
-      "gateway hash", "p_mul udp", "p_mul", "gateway ports", "sis client", "sis core",
+      "gateway hash", "p_mul udp", "p_mul", "gateway ports", "sis client", "sis core", "modem/api",
       "control settings", "control", "posix", "base"},
      shell_and({"asio", "openssl", "protobuf"})},
 

@@ -14,6 +14,7 @@ TEST(ConfigLoad, an_ip_client_has_all_its_settings) {
   const auto loaded = parse_ip("f", R"(
 sis { address: "127.0.0.2" port: 5067 rank: 3 priority: 2 }
 control { socket: "c" group_too: true }
+node_control { socket: "n" }
 interface { name: "hf7" addresses: "10.1.0.1/24" addresses: "fd00::1/64" mtu: 500
             kernel_routes: true default_route: true }
 routes { prefix: "10.2.0.0/16" station: "1.2.3.4" arq: false priority_max: 8 mtu: 600 repeats: 2 }
@@ -33,6 +34,7 @@ icmp_from: "10.1.0.1" icmp_from_ipv6: "fd00::1" line_rate_bps: 300 age_max_s: 60
   EXPECT_EQ(config.qos.priority, 2);
   EXPECT_EQ(config.control_socket, "c");
   EXPECT_TRUE(config.control_group_too);
+  EXPECT_EQ(config.node_control_socket, "n");
   EXPECT_EQ(config.interface, "hf7");
   ASSERT_EQ(config.addresses.size(), 2u);
   EXPECT_EQ(to_string(config.addresses[0]), "10.1.0.1/24");

@@ -26,6 +26,8 @@ TEST(NodeTime, is_read_from_the_status_of_the_node) {
   ASSERT_TRUE(time);
   EXPECT_EQ(time->up, seconds(3600) + milliseconds(250));
   EXPECT_TRUE(time->lockstep);
+  EXPECT_EQ(time->rate_bps, 0);  // of a mode that we do not know
+  EXPECT_EQ(node_time_of("{\"up_s\":7,\"mode\":\"110a-300-short\"}")->rate_bps, 300);
   EXPECT_EQ(node_time_of("{\"up_s\":7,\"lockstep\":false}")->up, seconds(7));
   EXPECT_FALSE(node_time_of("{\"up_s\":7,\"lockstep\":false}")->lockstep);
   EXPECT_EQ(node_time_of("{\"up_s\": 1e9}")->up, seconds(1'000'000'000));

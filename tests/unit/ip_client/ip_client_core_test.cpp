@@ -434,6 +434,22 @@ TEST_F(IpClientTest, a_datagram_never_returns_to_the_station_from_which_it_came)
   EXPECT_EQ(sent[0].destination, kCharlie);
 }
 
+TEST_F(IpClientTest, the_pace_without_arq_starts_from_the_rate_of_the_node) {
+  // Each of these takes 1000 octets of the 20 s that the node may have, because it is repeated.
+  const auto handed_over = [&](std::optional<double> node_rate_bps) {
+    start();
+    sent.clear();
+    if (node_rate_bps) core->on_node_rate(*node_rate_bps);
+    for (int i = 0; i < 10; ++i) {
+      give(udp(500, {.destination = kMulticast, .id = static_cast<std::uint16_t>(i)}));
+    }
+    return sent.size();
+  };
+  EXPECT_EQ(handed_over(std::nullopt), 3u);  // 1200 bit/s, the default of the setting
+  EXPECT_EQ(handed_over(300), 1u);
+  EXPECT_EQ(handed_over(2400), 6u);
+}
+
 TEST_F(IpClientTest, ipv6_goes_directly_only_to_stations_that_have_said_that_they_take_it) {
   auto table = routes();
   start({.routes = *RouteTable::make(table)});
