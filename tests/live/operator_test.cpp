@@ -157,14 +157,11 @@ TEST_F(LiveOperator, a_client_at_the_local_socket_is_served_and_named) {
 // Each answer is the message that the table names, has the version, and is shown as text.
 TEST_F(LiveOperator, every_request_is_answered_by_its_message_or_by_an_error) {
   ASSERT_NO_FATAL_FAILURE(pair.start_node("alpha"));
-  const std::map<std::string_view, std::string> arguments = {{"emcon", " on"},
-                                                             {"broadcast", " off"},
-                                                             {"sap", " 5 open"},
-                                                             {"disconnect", " 99"},
-                                                             {"break", " 1.2.0.9"},
-                                                             {"level", " -6"},
-                                                             {"purge", " to=1.2.0.9"},
-                                                             {"mode", " 1.2.0.9 110a-600-long"}};
+  const std::map<std::string_view, std::string> arguments = {
+      {"emcon", " on"},         {"broadcast", " off"},
+      {"sap", " 5 open"},       {"disconnect", " 99"},
+      {"break", " 1.2.0.9"},    {"level", " -6"},
+      {"purge", " to=1.2.0.9"}, {"mode", " 1.2.0.9 110a-600-long"}};
   for (const control::VerbInfo& verb : config::control_verbs()) {
     const auto words = arguments.find(verb.name);
     const std::string request =

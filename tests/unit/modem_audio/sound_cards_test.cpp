@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
+#include "modem/audio/sound_server_list.h"
 #include "tests/support/temporary_folder.h"
 
 namespace s5066::modem {
@@ -25,6 +27,14 @@ class Sysfs {
     fs::create_directories(root_ / "devices" / device / "sound" / name);
     fs::create_directory_symlink(fs::path("../../devices") / device / "sound" / name,
                                  cards() / name);
+  }
+  fs::path hid() const { return root_ / "class/hidraw"; }
+  /// Adds an HID interface in the same way.
+  void add_hid(const std::string& device, const std::string& name) {
+    fs::create_directories(hid());
+    fs::create_directories(root_ / "devices" / device / "hidraw" / name);
+    fs::create_directory_symlink(fs::path("../../devices") / device / "hidraw" / name,
+                                 hid() / name);
   }
   void remove(const std::string& name) { fs::remove(cards() / name); }
 
@@ -82,6 +92,27 @@ TEST(SoundCards, two_at_one_path_are_neither) {
 
 TEST(SoundCards, a_machine_without_any_has_none) {
   EXPECT_TRUE(list_sound_cards("/no/such/folder").empty());
+}
+
+TEST(SoundCards, the_key_pins_of_a_card_are_those_of_the_same_usb_device) {
+  Sysfs sysfs;
+  sysfs.add_hid(std::string(kController) + "usb1/1-1/1-1.4/1-1.4:1.3/0003:1", "hidraw0");
+  sysfs.add_hid(std::string(kController) + "usb1/1-1/1-1.2/1-1.2:1.3/0003:2", "hidraw2");
+  sysfs.add_hid(std::string(kController) + "usb1/1-1/1-1.2/1-1.2:1.4/0003:3", "hidraw1");
+  EXPECT_EQ(hid_of_card("usb:0000:00:14.0/1.2", sysfs.hid()), "/dev/hidraw1");
+  EXPECT_EQ(hid_of_card("usb:0000:00:14.0/1.4", sysfs.hid()), "/dev/hidraw0");
+  EXPECT_EQ(hid_of_card("usb:0000:00:14.0/1.3", sysfs.hid()), std::nullopt);
+  EXPECT_EQ(hid_of_card("", sysfs.hid()), std::nullopt);
+  EXPECT_EQ(hid_of_card("usb:0000:00:14.0/1.2", sysfs.hid() / "none"), std::nullopt);
+}
+
+TEST(SoundCards, the_name_of_a_device_of_the_sound_server_has_only_plain_characters) {
+  EXPECT_TRUE(is_server_device_name("alsa_input.usb-C-Media_USB-00.analog-stereo"));
+  EXPECT_TRUE(is_server_device_name(std::string(200, 'x')));
+  for (const std::string& bad : {std::string(), std::string(201, 'x'), std::string("a,b"),
+                                 std::string("a b"), std::string("a'b"), std::string("a{b")}) {
+    EXPECT_FALSE(is_server_device_name(bad)) << bad;
+  }
 }
 
 TEST(SoundCards, the_card_of_a_device_stands_in_its_name) {
