@@ -42,7 +42,9 @@ TEST(HmtpDialogueTest, all_is_sent_at_once_as_in_the_worked_example) {
   const HmtpDialogue dialogue("ship1.hf", {mail({"b@shore.hf"}, "Subject: t\r\n\r\nhi\r\n")},
                               false);
   std::string example;
-  for (const std::uint8_t octet : *from_hex(kExample)) example.push_back(static_cast<char>(octet));
+  const auto octets = from_hex(kExample);
+  ASSERT_TRUE(octets);
+  for (const std::uint8_t octet : *octets) example.push_back(static_cast<char>(octet));
   const std::size_t body = example.find(" BODY=8BITMIME");
   EXPECT_EQ(dialogue.text(), example.substr(0, body) + example.substr(body + 14));
 }

@@ -165,8 +165,8 @@ TEST_F(MailStore, what_an_operator_holds_is_not_woken) {
 TEST_F(MailStore, a_deferred_message_waits_for_its_time_and_at_most_until_it_expires) {
   const MailId id = keep(mail_to({2}));
   take();
-  const auto defer = [&](std::int64_t seconds) {
-    SaveOutcome outcome{.id = id, .next_try = UtcSeconds{kNow.value + seconds}, .now = kNow};
+  const auto defer = [&](std::int64_t delay_s) {
+    SaveOutcome outcome{.id = id, .next_try = UtcSeconds{kNow.value + delay_s}, .now = kNow};
     outcome.counts_as_attempt = true;
     ASSERT_TRUE(ask(outcome));
   };

@@ -96,7 +96,7 @@ class ConfigMistakes : public testing::Test {
   void expect_found(const Mistake& mistake) const {
     const std::string text = filled(good_rest(mistake.program) + "\n" + mistake.text + "\n");
     for (const Scope scope : {Scope::before_start, Scope::start}) {
-      const std::string lines = problems(mistake.program, text, {}, scope);
+      const std::string lines = problems(mistake.program, text, scope);
       const std::string line = line_at(lines, mistake.place);
       EXPECT_NE(line, "") << mistake.what << " is not found at " << mistake.place << ":\n" << lines;
       EXPECT_NE(line.find(filled(mistake.value)), std::string::npos)
@@ -300,7 +300,7 @@ TEST_F(ConfigMistakes, a_folder_that_the_unit_makes_may_be_missing_before_the_st
   const auto before = parse_relay("f", filled(text), {}, Scope::before_start);
   EXPECT_EQ(all_lines(before.problems), "");
   EXPECT_NE(all_lines(before.warnings).find("the systemd unit makes it"), std::string::npos);
-  EXPECT_NE(problems(Program::relay, filled(text), {}, Scope::start).find("mkdir -p"),
+  EXPECT_NE(problems(Program::relay, filled(text), Scope::start).find("mkdir -p"),
             std::string::npos);
 }
 
@@ -311,7 +311,7 @@ TEST_F(ConfigMistakes, what_is_in_use_is_a_warning_because_the_service_itself_ma
   ASSERT_TRUE(listener);
   const std::string port = std::to_string(*posix::local_port(listener->get()));
   const auto loaded = parse_node(
-      "f", filled(kNode + "\ncontrol { socket: \"FOLDER/c\" }\nsis { port: " + port + " }"),
+      "f", filled(kNode + "\ncontrol { socket: \"FOLDER/c\" }\nsis { port: " + port + " }"), {},
       Scope::before_start);
   EXPECT_EQ(all_lines(loaded.problems), "");
   EXPECT_EQ(all_lines(loaded.warnings),

@@ -206,10 +206,10 @@ TEST(ControlText, shows_fields_blocks_and_tables) {
 }
 
 TEST(ControlText, times_are_for_people) {
-  const auto shown = [](double seconds) {
+  const auto shown = [](double silent_for_s) {
     proto::SilentStation station;
     station.set_station("1.2.3.4");
-    station.set_silent_for_s(seconds);
+    station.set_silent_for_s(silent_for_s);
     proto::RelayStatus status;
     *status.add_silent_stations() = station;
     return text_of(status);
