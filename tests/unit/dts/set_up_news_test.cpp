@@ -206,9 +206,9 @@ pdu::OfferingAdvice advice_to_caller(std::uint8_t offered, float snr_db) {
 TEST(SetUpNews, only_a_caller_that_offers_one_choice_is_advised_modes_of_110D) {
   const std::uint8_t all = extensions(adapting());
   ASSERT_NE(all & pdu::extension::kOneChoice, 0);
-  const auto one = advice_to_caller(all, 5);
+  const auto one = advice_to_caller(all, 3);
   EXPECT_TRUE(one.one_choice && one.ms110d);
-  const auto other = advice_to_caller(all & ~pdu::extension::kOneChoice, 5);
+  const auto other = advice_to_caller(all & ~pdu::extension::kOneChoice, 3);
   EXPECT_FALSE(other.one_choice || other.ms110d);
 }
 
