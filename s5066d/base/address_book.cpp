@@ -42,9 +42,8 @@ Result<Address> AddressBook::find(std::string_view text) const {
   }
   const std::string typed = escaped(text);
   if (entries_.empty()) {
-    return Error{ErrorCode::not_found, typed +
-                                           " is no address, such as 1.2.3.4, and there is no "
-                                           "address book with names"};
+    return Error{ErrorCode::not_found, "there is no address book with the name " + typed +
+                                           "; an address has four numbers, w.x.y.z"};
   }
   return Error{ErrorCode::not_found,
                "no station in the address book is called " + typed + did_you_mean(text, words)};

@@ -69,16 +69,21 @@ TEST(AddressBook, a_name_or_a_call_sign_stands_for_an_address_in_each_configurat
 TEST(AddressBook, an_unknown_name_is_reported_with_its_place_and_the_name_that_is_meant) {
   EXPECT_EQ(
       all_lines(parse_node("f", node("shroe"), book()).problems),
-      "f:1:1: address: no station in the address book is called shroe; did you mean shore?\n");
-  EXPECT_EQ(all_lines(parse_node("f", node("lighthouse"), book()).problems),
-            "f:1:1: address: no station in the address book is called lighthouse\n");
-  EXPECT_EQ(all_lines(parse_node("f", node("shore")).problems),
-            "f:1:1: address: shore is no address, such as 1.2.3.4, and there is no address book "
-            "with names\n");
+      "f:1:1: address: \"shroe\" is no address: no station in the address book is called shroe; "
+      "did you mean shore?\n");
+  EXPECT_EQ(
+      all_lines(parse_node("f", node("lighthouse"), book()).problems),
+      "f:1:1: address: \"lighthouse\" is no address: no station in the address book is called "
+      "lighthouse\n");
+  EXPECT_EQ(
+      all_lines(parse_node("f", node("shore")).problems),
+      "f:1:1: address: \"shore\" is no address: there is no address book with the name shore; "
+      "an address has four numbers, w.x.y.z\n");
   EXPECT_EQ(all_lines(parse_node("f", node("fleet"), book()).problems),
-            "f:1:1: address: a station's address goes up to 15.255.255.255; this is a group\n");
+            "f:1:1: address: \"16.1.0.0\" is a group; the address of a station goes up to "
+            "15.255.255.255\n");
   EXPECT_EQ(all_lines(parse_node("f", node("1.2.3"), book()).problems),
-            "f:1:1: address: address needs four numbers, w.x.y.z\n");
+            "f:1:1: address: \"1.2.3\" is no address: address needs four numbers, w.x.y.z\n");
 }
 
 TEST(AddressBook, names_and_addresses_that_are_given_twice_are_reported_with_their_place) {
@@ -99,22 +104,23 @@ TEST(AddressBook, names_and_addresses_that_are_given_twice_are_reported_with_the
 TEST(AddressBook, a_row_needs_a_name_and_an_address_of_the_right_kind) {
   EXPECT_EQ(problems_of("station { address: \"1.2.0.1\" }"), "stations:1:1: name: missing\n");
   EXPECT_EQ(problems_of("station { name: \"x\" }"), "stations:1:1: address: missing\n");
-  const std::string name =
-      "stations:1:11: name: a name has up to 32 letters, digits, '-' and '_', and at least one "
-      "letter\n";
+  const auto name = [](const std::string& text) {
+    return "stations:1:11: name: \"" + text +
+           "\" is no name: it has up to 32 letters, digits, '-' and '_', and at least one letter\n";
+  };
   for (const std::string bad : {"1.2.0.9", "12", "two words", "-x", "a=b"}) {
-    EXPECT_EQ(problems_of("station { name: \"" + bad + "\" address: \"1.2.0.1\" }"), name) << bad;
+    EXPECT_EQ(problems_of("station { name: \"" + bad + "\" address: \"1.2.0.1\" }"), name(bad));
   }
   EXPECT_EQ(problems_of("station { name: \"" + std::string(32, 'x') + "\" address: \"1.2.0.1\" }"),
             "");
   EXPECT_EQ(problems_of("station { name: \"" + std::string(33, 'x') + "\" address: \"1.2.0.1\" }"),
-            name);
+            name(std::string(33, 'x')));
   EXPECT_EQ(problems_of("station { name: \"x\" call_sign: \"D?\" address: \"1.2.0.1\" }"),
-            "stations:1:21: call_sign: a call sign has 3 to 16 letters, digits and '/', and at "
-            "least one letter\n");
+            "stations:1:21: call_sign: \"D?\" is no call sign: it has 3 to 16 letters, digits and "
+            "'/', and at least one letter\n");
   EXPECT_EQ(problems_of("station { name: \"x\" address: \"16.0.0.1\" }"),
-            "stations:1:21: address: a station's address goes up to 15.255.255.255; this is a "
-            "group\n");
+            "stations:1:21: address: \"16.0.0.1\" is a group; the address of a station goes up to "
+            "15.255.255.255\n");
 }
 
 TEST(AddressBook, a_thousand_stations_are_the_limit) {
@@ -125,7 +131,7 @@ TEST(AddressBook, a_thousand_stations_are_the_limit) {
   }
   EXPECT_EQ(problems_of(text), "");
   EXPECT_EQ(problems_of(text + "station { name: \"x\" address: \"1.9.0.1\" }"),
-            "stations:1001:1: station: 1001 entries are above the limit 1000\n");
+            "stations:1001:1: station: is one of 1001 entries, above the limit 1000\n");
 }
 
 TEST(AddressBook, the_file_stations_beside_a_configuration_is_its_book) {

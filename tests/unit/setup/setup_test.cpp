@@ -64,7 +64,8 @@ TEST(SetupAnswers, what_is_missing_or_wrong_is_told_with_its_place) {
   EXPECT_EQ(problems_of(kAnswers + "trials { tone_s: 10 }\n"), "");
   EXPECT_EQ(problems_of(kAnswers + "trials { tone_s: -1 }\n"),
             "a:8:10: tone_s: -1 is below its limit 0\n");
-  EXPECT_EQ(problems_of(kAnswers + "folders: \"x\"\n"), "a:8:1: folders: unknown field\n");
+  EXPECT_EQ(problems_of(kAnswers + "folders: \"x\"\n"),
+            "a:8:1: folders: unknown field; did you mean folder?\n");
 }
 
 TEST(SetupAnswers, a_file_beyond_the_limit_is_refused) {
@@ -213,7 +214,7 @@ TEST(SetupQuestions, a_wrong_answer_is_explained_and_asked_again) {
   const auto name = dialogue.ask(
       "Name", "", [](const std::string& text) { return station_problem("name", text); });
   EXPECT_EQ(name, "shore");
-  EXPECT_NE(out.str().find("a name has up to 32 letters"), std::string::npos) << out.str();
+  EXPECT_NE(out.str().find("it has up to 32 letters"), std::string::npos) << out.str();
 }
 
 TEST(SetupQuestions, the_end_of_the_input_ends_the_questions) {
@@ -232,7 +233,8 @@ TEST(SetupQuestions, what_is_wrong_with_a_station_is_told_in_the_words_of_the_ad
   EXPECT_FALSE(station_problem("name", "shore"));
   EXPECT_FALSE(station_problem("call_sign", "DL0ABC/P"));
   EXPECT_FALSE(station_problem("address", "1.2.3.4"));
-  EXPECT_EQ(station_problem("address", "1.2.3"), "address needs four numbers, w.x.y.z");
+  EXPECT_EQ(station_problem("address", "1.2.3"),
+            "\"1.2.3\" is no address: address needs four numbers, w.x.y.z");
   EXPECT_TRUE(station_problem("address", "16.0.0.1"));
   EXPECT_TRUE(station_problem("name", "a\" address: \"1.1.1.1"));
 }
