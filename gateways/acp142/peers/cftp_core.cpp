@@ -357,9 +357,11 @@ void CftpCore::on_deadline(Instant now) {
     for (const auto& [updu_id, file] : lane.active) {
       if (file.answer_by && *file.answer_by <= now) late.push_back(updu_id);
     }
+    const std::string why = "the station did not acknowledge the file";
     for (const std::uint8_t updu_id : late) {
-      end_active(lane, updu_id, Kind::deferred, "the station did not acknowledge the file");
+      end_active(lane, updu_id, Kind::deferred, why, updu_id == late.front());
     }
+    if (!late.empty()) give_up_station(lane, why);
     std::erase_if(lane.waiting, [&](const File& file) {
       if (file.expires > now) return false;
       end(file, Kind::deferred, "its lifetime ended");

@@ -209,11 +209,14 @@ TEST_F(CftpCoreTest, a_station_whose_mail_program_is_away_counts_as_answering) {
 TEST_F(CftpCoreTest,
        a_file_that_is_not_acknowledged_in_time_ends_and_has_the_same_id_the_next_time) {
   send(1);
+  send(2);
   confirm(0);
   wait(config.answer_wait - seconds(1));
   EXPECT_TRUE(ended.empty());
   wait(seconds(60));  // and its time on the air
-  ASSERT_EQ(ended.size(), 1u);
+  ASSERT_EQ(ended.size(), 2u) << "what waits for the station ends, too";
+  EXPECT_TRUE(ended[0].unanswered);
+  EXPECT_FALSE(ended[1].unanswered);
   EXPECT_EQ(ended[0].done.outcomes.at(0).kind, Kind::deferred);
   send(1);
   ASSERT_EQ(sent.size(), 2u);
