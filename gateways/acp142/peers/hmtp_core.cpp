@@ -111,6 +111,7 @@ void HmtpCore::on_committed(Instant now, PeerTicket ticket, CommitOutcome outcom
   if (found == committing_.end()) return;
   const Committing to = found->second;
   committing_.erase(found);
+  if (to.cut_off) return;
   Lane& lane = lanes_[to.station];
   const auto session = lane.servers.find(to.sap);
   if (session == lane.servers.end()) return;
@@ -164,7 +165,7 @@ void HmtpCore::on(Instant now, const gateways::SisIndication& indication) {
   }
   Lane& lane = lanes_[station->first];
   if (is_for_client(lane, indication.updu)) {
-    on_replies(station->first, lane, indication.updu);
+    on_replies(now, station->first, lane, indication.updu);
   } else {
     on_commands(now, station->first, indication.source_sap, indication.updu);
   }
@@ -173,23 +174,30 @@ void HmtpCore::on(Instant now, const gateways::SisIndication& indication) {
 bool HmtpCore::is_for_client(const Lane& lane, ByteSpan updu) const {
   if (!lane.client || begins_with_hello(updu)) return false;
   const HmtpDialogue& dialogue = lane.client->dialogue;
+  // No reply can have come to a dialogue that has not been sent whole.
+  if (lane.client->sent < dialogue.text().size()) return false;
   const bool serving = std::any_of(lane.servers.begin(), lane.servers.end(),
                                    [](const auto& one) { return one.second.under_way(); });
   if (serving) return replies_in(text_of(updu)) == dialogue.replies_missing();
   return dialogue.answered_in_part() || is_reply_line(text_of(updu).substr(0, 3));
 }
 
-void HmtpCore::on_replies(NodeId station, Lane& lane, ByteSpan updu) {
+void HmtpCore::on_replies(Instant now, NodeId station, Lane& lane, ByteSpan updu) {
   HmtpDialogue& dialogue = lane.client->dialogue;
   dialogue.on_octets(text_of(updu));
   tell_ended(lane, station);
   if (!dialogue.over()) return;
   if (dialogue.wants_plain()) {
     lane.plain = true;
-    return give_up_session(lane, station, "the station knows no EHLO", false, /*more=*/true);
+    return give_up_session(now, lane, station, "the station knows no EHLO", false, /*more=*/true);
+  }
+  if (dialogue.data_refused()) lane.single = true;
+  if (dialogue.data_refused() && !dialogue.open().empty()) {
+    return give_up_session(now, lane, station, "the station refused DATA of an earlier message",
+                           false, /*more=*/true);
   }
   if (!dialogue.open().empty()) {
-    return give_up_session(lane, station, "the replies of the station are not SMTP", false);
+    return give_up_session(now, lane, station, "the replies of the station are not SMTP", false);
   }
   counters_.add(HmtpCounter::sessions_answered);
   lane.client.reset();
@@ -197,6 +205,11 @@ void HmtpCore::on_replies(NodeId station, Lane& lane, ByteSpan updu) {
 
 void HmtpCore::on_commands(Instant now, NodeId station, SapId sap, ByteSpan updu) {
   auto& servers = lanes_[station].servers;
+  if (begins_with_hello(updu)) {
+    for (auto& [ticket, one] : committing_) {
+      one.cut_off = one.cut_off || (one.station == station && one.sap == sap);
+    }
+  }
   const auto session =
       servers.try_emplace(sap, config_.session, table_, room_, smtp_counters_).first;
   session->second.on_updu(now, updu);
@@ -252,25 +265,25 @@ void HmtpCore::on(Instant now, const gateways::SisConfirmed& confirmed) {
 }
 
 // A lost part of the stream cannot be mended, so the session is over (there is no segment number).
-void HmtpCore::on(Instant, const gateways::SisRejected& rejected) {
+void HmtpCore::on(Instant now, const gateways::SisRejected& rejected) {
   const auto request = take(rejected.id);
   if (!request || request->reply) return;
   Lane& lane = lanes_[request->station];
   if (!lane.client || lane.client->outstanding.erase(rejected.id.value) == 0) return;
   const std::string why(sis::to_string(rejected.reason));
-  give_up_session(lane, request->station, why, is_no_answer(rejected.reason));
+  give_up_session(now, lane, request->station, why, is_no_answer(rejected.reason));
   if (!is_of_station(rejected.reason)) return;
   for (const Waiting& mail : std::exchange(lane.waiting, {})) {
     end(mail, request->station, Kind::deferred, why);
   }
 }
 
-void HmtpCore::on(Instant, const gateways::SisUnresolved& unresolved) {
+void HmtpCore::on(Instant now, const gateways::SisUnresolved& unresolved) {
   const auto request = take(unresolved.id);
   if (!request || request->reply) return;
   Lane& lane = lanes_[request->station];
   if (!lane.client || lane.client->outstanding.erase(unresolved.id.value) == 0) return;
-  give_up_session(lane, request->station, "the node did not say what became of it", false);
+  give_up_session(now, lane, request->station, "the node did not say what became of it", false);
 }
 
 // --- The end of a session ------------------------------------------------------------------------
@@ -284,10 +297,14 @@ void HmtpCore::tell_ended(Lane& lane, NodeId station) {
   }
 }
 
-void HmtpCore::give_up_session(Lane& lane, NodeId station, const std::string& why, bool unanswered,
-                               bool more) {
+void HmtpCore::give_up_session(Instant now, Lane& lane, NodeId station, const std::string& why,
+                               bool unanswered, bool more) {
   counters_.add(HmtpCounter::sessions_failed);
   const Client client = *std::exchange(lane.client, std::nullopt);
+  const bool sent_whole = client.sent == client.dialogue.text().size();
+  if (sent_whole && !client.dialogue.wants_plain()) {
+    lane.not_before = now + config_.late_reply_wait;
+  }
   for (std::size_t i = 0; i < client.mails.size(); ++i) {
     if (client.ended.contains(i)) continue;
     end(client.mails[i], station, Kind::deferred, why, std::exchange(unanswered, false), more);
@@ -307,8 +324,13 @@ void HmtpCore::end(const Waiting& mail, NodeId station, Kind kind, const std::st
 void HmtpCore::on_deadline(Instant now) {
   for (auto& [node, lane] : lanes_) {
     if (lane.client && lane.client->answer_by && *lane.client->answer_by <= now) {
-      give_up_session(lane, node, "the station did not reply", false);
+      const std::string why = "the station did not reply";
+      give_up_session(now, lane, node, why, true);
+      for (const Waiting& mail : std::exchange(lane.waiting, {})) {
+        end(mail, node, Kind::deferred, why);
+      }
     }
+    if (lane.not_before && *lane.not_before <= now) lane.not_before.reset();
     std::erase_if(lane.waiting, [&, n = node](const Waiting& mail) {
       if (mail.expires > now) return false;
       end(mail, n, Kind::deferred, "its lifetime ended");
@@ -329,6 +351,7 @@ std::optional<Instant> HmtpCore::next_deadline() const {
   };
   for (const auto& [node, lane] : lanes_) {
     if (lane.client) earlier(lane.client->answer_by);
+    earlier(lane.not_before);
     for (const Waiting& mail : lane.waiting) earlier(mail.expires);
     for (const auto& [sap, session] : lane.servers) earlier(session.next_deadline());
   }
@@ -369,13 +392,15 @@ std::optional<gateways::SisUnidata> HmtpCore::poll_unidata(Instant now) {
 
 // The most urgent go first, of those the ones that have waited longest.
 void HmtpCore::begin(Instant now, NodeId station, Lane& lane) {
-  if (lane.client || lane.waiting.empty()) return;
+  if (lane.client || lane.waiting.empty() || lane.outstanding > 0) return;
+  if (lane.not_before && now < *lane.not_before) return;
   std::stable_sort(lane.waiting.begin(), lane.waiting.end(),
                    [](const Waiting& a, const Waiting& b) { return a.priority < b.priority; });
   std::vector<Waiting> mails;
   std::vector<std::shared_ptr<const Mail>> contents;
   std::size_t octets = 0;
-  while (!lane.waiting.empty() && mails.size() < config_.session_mails_max) {
+  const std::size_t mails_max = lane.single ? 1 : config_.session_mails_max;
+  while (!lane.waiting.empty() && mails.size() < mails_max) {
     const Waiting& next = lane.waiting.front();
     octets += next.mail->content.size();
     if (!mails.empty() && octets > config_.session_octets_max) break;

@@ -57,6 +57,8 @@ class HmtpCore {
     std::size_t outstanding_max = 128;            // U_PDUs at the node
     std::size_t station_outstanding_max = 16;
     Duration answer_wait = std::chrono::seconds(1800);  // from the last U_PDU to the last reply
+    // No session begins for so long after one without all replies, which may still come.
+    Duration late_reply_wait = std::chrono::seconds(300);
     std::uint32_t updu_lifetime_s = 3600;
     std::uint32_t line_rate_bps = 300;  // a hint: time on the air is added to both
   };
@@ -106,7 +108,9 @@ class HmtpCore {
   struct Lane {
     std::deque<Waiting> waiting;
     std::optional<Client> client;
+    std::optional<Instant> not_before{};     // of the next session
     bool plain = false;                      // it does not know EHLO
+    bool single = false;                     // it refuses DATA: one message in each session
     std::map<SapId, HmtpSession> servers{};  // of each SAP there
     std::deque<Reply> replies;
     std::size_t outstanding = 0;
@@ -115,6 +119,7 @@ class HmtpCore {
   struct Committing {
     NodeId station;
     SapId sap;
+    bool cut_off = false;  // its session has begun anew, so nobody is answered
   };
   struct Request {
     NodeId station;
@@ -130,7 +135,7 @@ class HmtpCore {
   void on(Instant now, const gateways::SisUnresolved& unresolved);
 
   bool is_for_client(const Lane& lane, ByteSpan updu) const;
-  void on_replies(NodeId station, Lane& lane, ByteSpan updu);
+  void on_replies(Instant now, NodeId station, Lane& lane, ByteSpan updu);
   void on_commands(Instant now, NodeId station, SapId sap, ByteSpan updu);
   void drain(Instant now, NodeId station, SapId sap, HmtpSession& session);
   void begin(Instant now, NodeId station, Lane& lane);
@@ -138,8 +143,8 @@ class HmtpCore {
   gateways::SisUnidata updu_of(NodeId station, SapId sap, std::string_view text,
                                std::uint8_t priority, std::uint32_t lifetime_s, bool reply);
   std::optional<Request> take(gateways::SisRequestId id);
-  void give_up_session(Lane& lane, NodeId station, const std::string& why, bool unanswered,
-                       bool more = false);
+  void give_up_session(Instant now, Lane& lane, NodeId station, const std::string& why,
+                       bool unanswered, bool more = false);
   void tell_ended(Lane& lane, NodeId station);
   void end(const Waiting& mail, NodeId station, RecipientOutcome::Kind kind, const std::string& why,
            bool unanswered = false, bool more = false);

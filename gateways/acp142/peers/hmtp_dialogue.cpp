@@ -78,10 +78,15 @@ void HmtpDialogue::on_reply(const SmtpReply& reply) {
   const bool good = reply.code / 100 == 2;
   switch (expected.command) {
     case hello:
-      wants_plain_ = reply.code / 100 == 5 && text_.starts_with("EHLO");
-      broken_ = wants_plain_;
+      hello_refused_ = reply.code / 100 == 5 && text_.starts_with("EHLO");
       return;
     case Expected::Command::mail:
+      // A server may take mail all the same, and all of it has been sent already.
+      if (std::exchange(hello_refused_, false) && !good) {
+        wants_plain_ = true;
+        broken_ = true;
+        return;
+      }
       if (!good) settle(expected.mail, outcome_of(reply));
       return;
     case recipient:
@@ -94,6 +99,7 @@ void HmtpDialogue::on_reply(const SmtpReply& reply) {
       // The server takes the message for commands now, so no further reply has a meaning.
       settle(expected.mail, outcome_of(reply));
       end(expected.mail);
+      data_refused_ = true;
       broken_ = true;
       return;
     case content:

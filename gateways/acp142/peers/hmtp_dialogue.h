@@ -39,6 +39,8 @@ class HmtpDialogue {
   bool over() const { return broken_ || expected_.empty(); }
   /// True if the server did not know EHLO; nothing was delivered then.
   bool wants_plain() const { return wants_plain_; }
+  /// True if the server did not take DATA; it took the content for commands then.
+  bool data_refused() const { return data_refused_; }
   /// True if some of the replies are there, and others are missing.
   bool answered_in_part() const { return (any_ || !input_.empty()) && !over(); }
   std::size_t replies_missing() const { return expected_.size(); }
@@ -71,7 +73,9 @@ class HmtpDialogue {
   bool first_ = true;  // a greeting may come before the first reply
   bool any_ = false;   // lines of replies have come
   bool broken_ = false;
+  bool hello_refused_ = false;
   bool wants_plain_ = false;
+  bool data_refused_ = false;
 };
 
 }  // namespace s5066::acp142

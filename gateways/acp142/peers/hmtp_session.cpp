@@ -73,9 +73,11 @@ void HmtpSession::drain() {
   }
 }
 
+// The client sends the rest of a content without waiting, so replies within it would only take the
+// channel from it.
 void HmtpSession::arm(Instant now) {
   reply_at_.reset();
-  if (server_ != nullptr && !committing_ && !replies_.empty()) {
+  if (server_ != nullptr && !committing_ && !server_->in_content() && !replies_.empty()) {
     reply_at_ = now + config_.reply_after;
   }
 }

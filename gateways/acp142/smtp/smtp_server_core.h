@@ -125,6 +125,8 @@ class SmtpServerCore {
   bool reading() const {
     return phase_ != Phase::committing && phase_ != Phase::handshake && phase_ != Phase::closed;
   }
+  /// True between DATA or BDAT and the end of what follows.
+  bool in_content() const { return phase_ == Phase::data || phase_ == Phase::chunk; }
 
  private:
   enum class Phase : std::uint8_t { command, data, chunk, committing, handshake, closed };

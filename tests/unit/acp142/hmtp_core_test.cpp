@@ -243,6 +243,81 @@ TEST_F(HmtpCoreTest, a_session_without_replies_ends_in_time) {
   EXPECT_EQ(shore.ended[0].done.outcomes.at(0).kind, Kind::deferred);
 }
 
+TEST_F(HmtpCoreTest, late_replies_of_a_session_are_not_taken_for_those_of_the_next) {
+  shore.send(1, kShip);
+  shore.send(2, kShip);
+  shore.sis(SisConfirmed{shore.sent.at(0).id});
+  shore.wait(shore.config.answer_wait + seconds(60));
+  ASSERT_EQ(shore.ended.size(), 2u) << "what waits for the station ends, too";
+  EXPECT_TRUE(shore.ended[0].unanswered);
+  EXPECT_FALSE(shore.ended[1].unanswered);
+  shore.send(3, kShip);
+  EXPECT_EQ(shore.sent.size(), 1u);
+  shore.indicate(kOneKept, kShipAddress);
+  EXPECT_EQ(shore.ended.size(), 2u);
+  shore.wait(shore.config.late_reply_wait - seconds(1));
+  EXPECT_EQ(shore.sent.size(), 1u);
+  shore.wait(seconds(1));
+  ASSERT_EQ(shore.sent.size(), 2u);
+  shore.indicate(kOneKept, kShipAddress);
+  EXPECT_EQ(shore.ended.back().id, MailId{3});
+}
+
+TEST_F(HmtpCoreTest, replies_before_the_end_of_a_dialogue_are_not_its_own) {
+  shore.config.station_outstanding_max = 1;
+  shore.start(40);
+  shore.send(1, kShip);
+  shore.indicate(kOneKept, kShipAddress);
+  EXPECT_TRUE(shore.ended.empty());
+}
+
+TEST_F(HmtpCoreTest, no_session_begins_while_parts_of_the_last_are_at_the_node) {
+  shore.send(1, kShip);
+  shore.indicate(kOneKept, kShipAddress);
+  ASSERT_EQ(shore.ended.size(), 1u);
+  shore.send(2, kShip);
+  EXPECT_EQ(shore.sent.size(), 1u);
+  shore.sis(SisConfirmed{shore.sent[0].id});
+  EXPECT_EQ(shore.sent.size(), 2u);
+}
+
+TEST_F(HmtpCoreTest, the_commit_of_a_message_that_was_cut_off_answers_no_other) {
+  const std::string dialogue =
+      "EHLO x\r\nMAIL FROM:<a@shore>\r\nRCPT TO:<b@ship>\r\nDATA\r\nhi\r\n.\r\nQUIT\r\n";
+  const SisIndication indication{
+      .source = kShoreAddress, .source_sap = kHmtpSap, .updu = octets(dialogue)};
+  ship.core->on_sis(ship.now, indication);
+  ship.core->on_sis(ship.now, indication);
+  std::vector<PeerTicket> tickets;
+  while (const auto event = ship.core->poll_event()) {
+    tickets.push_back(std::get<PeerReceived>(*event).ticket);
+  }
+  ASSERT_EQ(tickets.size(), 2u);
+  ship.core->on_committed(ship.now, tickets[0], CommitOutcome::committed);
+  EXPECT_FALSE(ship.core->poll_unidata(ship.now));
+  ship.core->on_committed(ship.now, tickets[1], CommitOutcome::committed);
+  EXPECT_TRUE(ship.core->poll_unidata(ship.now));
+}
+
+TEST_F(HmtpCoreTest, a_station_that_refuses_data_gets_one_message_in_each_session) {
+  shore.core->set_quiet(true);
+  for (int id = 1; id <= 3; ++id) shore.send(id, kShip);
+  shore.core->set_quiet(false);
+  shore.drain();
+  shore.sis(SisConfirmed{shore.sent.at(0).id});
+  shore.indicate("250 ship\r\n250 ok\r\n550 who\r\n554 none\r\n500 what\r\n", kShipAddress);
+  ASSERT_EQ(shore.ended.size(), 3u);
+  EXPECT_EQ(shore.ended[0].done.outcomes.at(0).code, 550);
+  EXPECT_TRUE(shore.ended[1].more);
+  shore.send(2, kShip);
+  shore.send(3, kShip);
+  shore.wait(shore.config.late_reply_wait);
+  ASSERT_EQ(shore.sent.size(), 2u);
+  shore.sis(SisConfirmed{shore.sent[1].id});
+  shore.indicate(kOneKept, kShipAddress);
+  EXPECT_EQ(shore.sent.size(), 3u);
+}
+
 TEST_F(HmtpCoreTest, a_session_begins_again_when_the_node_is_back) {
   shore.send(1, kShip);
   shore.sis(SisLost{});
@@ -256,7 +331,8 @@ TEST_F(HmtpCoreTest, a_session_begins_again_when_the_node_is_back) {
 
 TEST_F(HmtpCoreTest, a_server_without_ehlo_is_tried_at_once_with_helo) {
   shore.send(1, kShip);
-  shore.indicate("500 what\r\n", kShipAddress);
+  shore.sis(SisConfirmed{shore.sent.at(0).id});
+  shore.indicate("500 what\r\n503 first\r\n", kShipAddress);
   ASSERT_EQ(shore.ended.size(), 1u);
   EXPECT_TRUE(shore.ended[0].more);
   shore.send(1, kShip);

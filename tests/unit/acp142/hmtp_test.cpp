@@ -99,14 +99,25 @@ TEST(HmtpDialogueTest, a_server_without_ehlo_gets_helo_the_next_time) {
   EXPECT_EQ(dialogue.open().size(), 1u);
   HmtpDialogue plain("h", {mail({"a@x"}, "1\r\n")}, true);
   EXPECT_TRUE(plain.text().starts_with("HELO h\r\n"));
-  plain.on_octets("500 what\r\n");
+  plain.on_octets("500 what\r\n503 first\r\n");
   EXPECT_FALSE(plain.wants_plain());
+}
+
+TEST(HmtpDialogueTest, a_server_that_refuses_ehlo_and_takes_the_mail_has_delivered_it) {
+  HmtpDialogue dialogue("h", {mail({"a@x"}, "1\r\n")}, false);
+  dialogue.on_octets("502 what\r\n");
+  EXPECT_FALSE(dialogue.over());
+  dialogue.on_octets("250 ok\r\n250 ok\r\n354 go\r\n250 kept\r\n221 bye\r\n");
+  EXPECT_TRUE(dialogue.over());
+  EXPECT_FALSE(dialogue.wants_plain());
+  EXPECT_EQ(dialogue.poll_ended()->done.outcomes.at(0).kind, Kind::delivered);
 }
 
 TEST(HmtpDialogueTest, a_server_that_refuses_data_or_speaks_no_smtp_ends_the_session) {
   HmtpDialogue refused("h", {mail({"a@x"}, "1\r\n"), mail({"b@x"}, "2\r\n")}, false);
   refused.on_octets("250 h\r\n250 ok\r\n550 who\r\n554 none\r\n500 what is 1\r\n");
   EXPECT_TRUE(refused.over());
+  EXPECT_TRUE(refused.data_refused());
   EXPECT_EQ(refused.poll_ended()->done.outcomes.at(0).code, 550);
   EXPECT_FALSE(refused.poll_ended());
   EXPECT_EQ(refused.open(), std::vector<std::size_t>{1});
@@ -207,6 +218,18 @@ TEST_F(HmtpSessionTest, without_quit_the_replies_go_after_a_while) {
   session->on_deadline(now);
   EXPECT_TRUE(replies().ends_with("250 2.0.0 OK\r\n"));
   EXPECT_TRUE(session->under_way());
+}
+
+TEST_F(HmtpSessionTest, no_reply_goes_within_the_content_of_a_message) {
+  start();
+  give("EHLO x\r\nMAIL FROM:<a@b>\r\nRCPT TO:<b@shore.hf>\r\nDATA\r\nhalf a mess");
+  now += config.reply_after;
+  session->on_deadline(now);
+  EXPECT_EQ(replies(), "");
+  give("age\r\n.\r\nQUIT\r\n");
+  ASSERT_TRUE(session->poll_commit());
+  session->on_committed(now, CommitOutcome::committed);
+  EXPECT_TRUE(replies().ends_with("221 2.0.0 Good bye\r\n"));
 }
 
 // A part that was lost cannot be seen; its sender begins again.
