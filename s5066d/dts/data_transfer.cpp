@@ -514,6 +514,7 @@ void DataTransfer::transmit(Instant now) {
     return;
   }
   on_sent_to_air(burst);
+  spoken_to_ = false;
   note_keyed(now);
   add_eows(burst);
 
@@ -631,7 +632,9 @@ void DataTransfer::take_turn(Instant now) {
   turn_.on_deadline(now);
   while (auto action = turn_.poll_action()) {
     if (const auto* turn = std::get_if<TurnControl::KeyTransmitter>(&*action)) {
-      if (identification_.due(now) && !answer_owed_) {
+      // The answer to a call comes from the layer above, as expedited non-ARQ data.
+      const bool answers_call = spoken_to_ && nonarq_tx_.has_work(true);
+      if (identification_.due(now) && !answer_owed_ && !answers_call) {
         identify(now);
       } else {
         transmit(now);
@@ -729,7 +732,10 @@ void DataTransfer::on_received(Instant now, pdu::Received received) {
   // If turns are taken, a station that addresses us while we send expects no answer right after its
   // transmission.
   const bool beside_own = config_.full_duplex && burst_ && !in_full_duplex();
-  if (!to.group && asks && !beside_own) turn_.on_spoken_to(now);
+  if (!to.group && asks && !beside_own) {
+    spoken_to_ = true;
+    turn_.on_spoken_to(now);
+  }
   Arrival arrival{.now = now,
                   .first_bit_at = first_bit_at,
                   .segment_ok = received.segment_ok,

@@ -253,6 +253,7 @@ class DataTransfer {
   WarningQueue warnings_;
   Identification identification_;
   bool answer_owed_ = false;  // a peer waits for the next transmission
+  bool spoken_to_ = false;    // a station has asked us, and nothing was sent since
   std::optional<OwnBurst> burst_;
   std::optional<Address> reply_awaited_from_;
   std::uint64_t bursts_made_ = 0;
