@@ -47,13 +47,21 @@ std::string canonical(const std::string& path) {
   return text;
 }
 
-/// True for a folder that systemd makes when a unit of ours starts, see config/systemd.
+/// True for a folder that systemd makes when a unit of ours starts, see config/systemd: the two
+/// roots, and of each station the folders of the relay and of the mail gateway.
 bool is_made_by_unit(const std::string& folder) {
-  constexpr std::array<std::string_view, 2> kRoots = {"/run/s5066", "/var/lib/s5066"};
-  const std::string path = canonical(folder);
-  return std::any_of(kRoots.begin(), kRoots.end(), [&path](std::string_view root) {
-    return path == root || path.starts_with(std::string(root) + "/");
-  });
+  constexpr std::string_view kState = "/var/lib/s5066";
+  constexpr std::array<std::string_view, 3> kNames = {"spool", "inbox", "mail"};
+  const fs::path path = canonical(folder);
+  if (path == "/run/s5066" || path == kState) return true;
+  const bool named = std::find(kNames.begin(), kNames.end(), path.filename()) != kNames.end();
+  return named && path.parent_path().parent_path() == kState;
+}
+
+/// True for a fault of a folder that may end without a change of the configuration, as when a disk
+/// comes late. A start fails of it and is tried again.
+bool may_pass(int code) {
+  return code == ENOENT || code == EROFS || code == EIO || code == ESTALE || code == ETIMEDOUT;
 }
 
 std::string folder_of(const std::string& path) {
@@ -141,14 +149,16 @@ bool Places::usable_folder(const Section& section, const std::string& field,
   struct stat status {};
   if (::stat(folder.c_str(), &status) != 0) {
     const int code = errno;
+    const bool later = scope_ == Scope::start && may_pass(code);
     if (code == ENOENT && scope_ == Scope::before_start && is_made_by_unit(folder)) {
       complain(section, field, named + " does not exist yet; the systemd unit makes it", true);
     } else if (code == ENOENT) {
-      complain(section, field, named + " does not exist; make it: mkdir -p " + folder);
+      complain(section, field, named + " does not exist; make it: mkdir -p " + folder, later);
     } else {
       complain(section, field,
                named + " cannot be reached by " + user + " (" + reason(code) +
-                   "); give this user access to all folders above it");
+                   "); give this user access to all folders above it",
+               later);
     }
     return false;
   }
@@ -157,17 +167,24 @@ bool Places::usable_folder(const Section& section, const std::string& field,
     return false;
   }
   if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) == 0) return true;
-  if (errno == EROFS) {
+  const int code = errno;
+  const bool later = scope_ == Scope::start && may_pass(code);
+  if (code == EROFS) {
     complain(section, field,
              named +
                  " is on a file system that is read-only for this program; for a unit of "
                  "systemd add ReadWritePaths=" +
-                 folder + " with `systemctl edit`");
+                 folder + " with `systemctl edit`",
+             later);
+  } else if (later) {
+    complain(section, field, named + " cannot be written now (" + reason(code) + ")", true);
   } else {
+    // The user who checks need not be the one of the service, who is to own the folder.
+    const std::string other_cure =
+        scope_ == Scope::start ? ", or: chown " + user + " " + folder : std::string();
     complain(section, field,
              named + " belongs to " + user_name(status.st_uid) + " and cannot be written by " +
-                 user + "; run this as " + user_name(status.st_uid) + ", or: chown " + user + " " +
-                 folder);
+                 user + "; run this as " + user_name(status.st_uid) + other_cure);
   }
   return false;
 }
@@ -240,10 +257,11 @@ void Places::port(const Section& section, const std::string& address_field,
   const int code = try_port(address, port);
   const std::string name = std::to_string(port) + " on " + address;
   // An address may come up later, and another program may end: the service says so and is started
-  // again.
+  // again. A unit may have a capability that the user who checks has not.
   if (code == EACCES) {
     complain(section, "port",
-             name + " is not allowed to " + user_name(::geteuid()) + "; take a port from 1024 on");
+             name + " is not allowed to " + user_name(::geteuid()) + "; take a port from 1024 on",
+             scope_ == Scope::before_start);
   } else if (code == EADDRNOTAVAIL && scope_ == Scope::before_start) {
     complain(section, address_field,
              address +
