@@ -2,6 +2,7 @@
 #include "config/setup/configuration_writer.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -18,6 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr mode_t kFreshMode = 0644;  // whatever the umask of the operator is
+constexpr mode_t kModeBits = 07777;
 constexpr unsigned kCopiesMax = 100;  // of one file at one time
 
 Error failed(const std::string& path, int code) {
@@ -39,9 +42,26 @@ Result<std::optional<std::string>> content_of(const std::string& path) {
   return text;
 }
 
-Result<void> write_whole(const std::string& path, const std::string& text) {
-  const posix::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+/// Gives the file the owner and the mode of the one that it replaces, or the usual mode.
+Result<void> take_mode(const posix::Fd& file, const std::string& path,
+                       const std::string& replaced) {
+  struct stat old {};
+  mode_t mode = kFreshMode;
+  if (::stat(replaced.c_str(), &old) == 0) {
+    mode = old.st_mode & kModeBits;
+    if (::fchown(file.get(), old.st_uid, old.st_gid) != 0) return failed(path, errno);
+  } else if (errno != ENOENT) {
+    return failed(replaced, errno);
+  }
+  if (::fchmod(file.get(), mode) != 0) return failed(path, errno);
+  return {};
+}
+
+Result<void> write_whole(const std::string& path, const std::string& text,
+                         const std::string& replaced) {
+  const posix::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!file) return failed(path, errno);
+  if (auto taken = take_mode(file, path, replaced); !taken) return taken;
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t octets = ::write(file.get(), text.data() + done, text.size() - done);
     if (octets < 0 && errno == EINTR) continue;
@@ -68,7 +88,7 @@ Result<WrittenFile> write_one(const PlannedFile& file, const std::string& stamp)
   if (*before == file.text) return WrittenFile{file.path, Written::unchanged, {}};
   const std::string fresh = file.path + ".new";
   ::unlink(fresh.c_str());  // of a run that was cut off
-  if (auto written = write_whole(fresh, file.text); !written) {
+  if (auto written = write_whole(fresh, file.text, file.path); !written) {
     ::unlink(fresh.c_str());
     return written.error();
   }
