@@ -188,8 +188,7 @@ void ask_before_trials(Dialogue& dialogue, const Surroundings& around,
     trials.set_tone_s(10);
   }
   trials.set_round_trip(dialogue.ask_yes_no(
-      "Measure the round trip; output and input are connected, or a second receiver hears it",
-      false));
+      "Measure the round trip; a cable joins output and input, and nothing is keyed", false));
 }
 
 void ask_after_trials(Dialogue& dialogue, proto::SetupAnswers& answers) {
