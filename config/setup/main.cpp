@@ -81,7 +81,8 @@ int run_systemctl(const std::vector<std::string>& arguments) {
 int start_services(const std::string& name) {
   for (const std::string& unit : {"s5066d@" + name, "s5066-relay@" + name}) {
     std::cout << "starting " << unit << std::endl;
-    if (run_systemctl({"enable", "--now", unit}) != 0) {
+    // A unit that runs already takes the new configuration by a restart only.
+    if (run_systemctl({"enable", unit}) != 0 || run_systemctl({"restart", unit}) != 0) {
       return fail("systemctl could not start " + unit + "; `journalctl -u " + unit + "` tells why");
     }
   }
@@ -93,7 +94,7 @@ int write(SetupAnswers& answers, config::Dialogue* dialogue) {
   const std::string folder = config::folder_of(answers);
   const auto known = config::address_book_of(folder + "/x", "");
   if (!known.value) return fail(to_string(known.problems.front()));
-  const auto files = config::plan_station(answers, *known.value);
+  const auto files = config::plan_station(answers, *known.value, config::places_of_others(answers));
   if (!files) return fail(files.error().detail);
   const auto in_the_way = config::files_in_the_way(*files);
   if (!in_the_way) return fail(in_the_way.error().detail);
@@ -119,8 +120,9 @@ int finish(SetupAnswers& answers, config::Dialogue* dialogue) {
       answers.start_services() ||
       (dialogue != nullptr && dialogue->ask_yes_no("Start the station now and at each boot", true));
   if (start) return start_services(name);
-  std::cout << "start it with: sudo systemctl enable --now s5066d@" << name << " s5066-relay@"
-            << name << std::endl;
+  const std::string units = " s5066d@" + name + " s5066-relay@" + name;
+  std::cout << "start it with: sudo systemctl enable" << units << " && sudo systemctl restart"
+            << units << std::endl;
   return posix::kExitOk;
 }
 

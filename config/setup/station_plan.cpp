@@ -3,11 +3,16 @@
 
 #include <google/protobuf/text_format.h>
 
+#include <strings.h>
+
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include "config/address_book.h"
 #include "config/load.h"
 #include "modem/api/receive_modes.h"
+#include "sis/primitives.h"
 
 namespace s5066::config {
 namespace {
@@ -40,8 +45,10 @@ std::string book_text(const proto::SetupAnswers& answers, const AddressBook& kno
   std::string stations, groups;
   for (const auto& entry : given) stations += row_of("station", entry);
   for (const auto& entry : known.entries()) {
-    const bool replaced = std::any_of(given.begin(), given.end(),
-                                      [&](const auto& one) { return one.name == entry.name; });
+    const bool replaced = std::any_of(given.begin(), given.end(), [&](const auto& one) {
+      return ::strcasecmp(one.name.c_str(), entry.name.c_str()) == 0 ||
+             one.address == entry.address;
+    });
     if (replaced) continue;
     if (entry.address.group) {
       groups += row_of("group", entry);
@@ -81,7 +88,15 @@ std::string run_folder(const proto::SetupAnswers& answers) {
   return answers.has_run_folder() ? answers.run_folder() : "/run/s5066";
 }
 
-std::string node_text(const proto::SetupAnswers& answers) {
+/// Returns what the path of each socket begins with. A station beside another one has its own.
+std::string socket_prefix(const proto::SetupAnswers& answers, const UsedPlaces& used) {
+  const std::string folder = run_folder(answers) + "/";
+  const bool taken =
+      used.sockets.contains(folder + "sis") || used.sockets.contains(folder + "control");
+  return taken ? folder + answers.station().name() + "-" : folder;
+}
+
+std::string node_text(const proto::SetupAnswers& answers, const std::string& sockets) {
   const std::string& name = answers.station().name();
   const proto::Modem modem = modem_of(answers);
   const auto mode = modem::parse_mode(modem.mode());
@@ -95,23 +110,22 @@ std::string node_text(const proto::SetupAnswers& answers) {
          "address: " + quoted(name) + "  # by the address book, the file `stations`\n\nmodem {\n" +
          printed(modem) + "}\n\n" +
          (adapts ? "data_transfer { adaptation { enabled: true } }\n" : "") + "sis { " + port +
-         "local { socket: " + quoted(run_folder(answers) + "/sis") + " group_too: true } }\n" +
-         "control { socket: " + quoted(run_folder(answers) + "/control") + " group_too: true }\n";
+         "local { socket: " + quoted(sockets + "sis") + " group_too: true } }\n" +
+         "control { socket: " + quoted(sockets + "control") + " group_too: true }\n";
 }
 
-std::string relay_text(const proto::SetupAnswers& answers) {
+std::string relay_text(const proto::SetupAnswers& answers, const std::string& sockets) {
   const std::string& name = answers.station().name();
-  const std::string run = run_folder(answers);
   const std::string state =
       (answers.has_state_folder() ? answers.state_folder() : "/var/lib/s5066") + "/" + name;
   return "# proto-message: s5066.proto.Relay\n#\n"
          "# `s5066 setup` made this file. s5066-relay@" +
          name + ".service serves with it;\n# s5066-relay.textproto(5) shows every setting.\n\n" +
-         "sis { socket: " + quoted(run + "/sis") + " }\n" +
+         "sis { socket: " + quoted(sockets + "sis") + " }\n" +
          "spool_directory: " + quoted(state + "/spool") + "\n" +
          "inbox_directory: " + quoted(state + "/inbox") + "\n" +
-         "control { socket: " + quoted(run + "/relay-control") + " group_too: true }\n" +
-         "node_control { socket: " + quoted(run + "/control") + " }\n";
+         "control { socket: " + quoted(sockets + "relay-control") + " group_too: true }\n" +
+         "node_control { socket: " + quoted(sockets + "control") + " }\n";
 }
 
 void append_problems(const std::vector<Problem>& problems, std::string& text) {
@@ -126,13 +140,39 @@ std::string folder_of(const proto::SetupAnswers& answers) {
   return answers.has_folder() ? answers.folder() : kConfigurationFolder;
 }
 
+UsedPlaces places_of_others(const proto::SetupAnswers& answers) {
+  namespace fs = std::filesystem;
+  UsedPlaces used;
+  std::error_code none;
+  for (fs::directory_iterator at(folder_of(answers), none); at != fs::directory_iterator();
+       at.increment(none)) {
+    const fs::path& file = at->path();
+    if (file.extension() != ".textproto" || file.stem() == answers.station().name()) continue;
+    const auto node = load_node(file.string());
+    if (!node.value) continue;  // of a gateway, or not complete
+    if (node.value->control) used.sockets.insert(node.value->control->path);
+    const auto& sis = node.value->sis;
+    if (sis.local) used.sockets.insert(sis.local->socket_path);
+    if (sis.port != 0) used.ports.insert(sis.port);
+  }
+  return used;
+}
+
 Result<std::vector<PlannedFile>> plan_station(const proto::SetupAnswers& answers,
-                                              const AddressBook& known) {
+                                              const AddressBook& known, const UsedPlaces& used) {
+  if (answers.has_sis_port() && used.ports.contains(answers.sis_port())) {
+    return Error{ErrorCode::bad_field, "sis_port: another station has " +
+                                           std::to_string(answers.sis_port()) +
+                                           " already; give each its own"};
+  }
+  proto::SetupAnswers own = answers;
+  if (!own.has_sis_port() && used.ports.contains(sis::kDefaultPort)) own.set_sis_port(0);
+  const std::string sockets = socket_prefix(answers, used);
   const std::string station = folder_of(answers) + "/" + answers.station().name();
   const std::vector<PlannedFile> files = {
       {folder_of(answers) + "/stations", book_text(answers, known)},
-      {station + ".textproto", node_text(answers)},
-      {station + "-relay.textproto", relay_text(answers)}};
+      {station + ".textproto", node_text(own, sockets)},
+      {station + "-relay.textproto", relay_text(answers, sockets)}};
   std::string problems;
   const auto book = parse_address_book(files[0].path, files[0].text);
   append_problems(book.problems, problems);

@@ -3,6 +3,8 @@
 // file relay, and the address book.
 #pragma once
 
+#include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,10 +21,19 @@ struct PlannedFile {
   std::string text;
 };
 
-/// `known` is the address book in use, whose other stations stay. Every file passes the checks of
-/// its program; the error lists what they found.
+/// The places of other stations on this machine.
+struct UsedPlaces {
+  std::set<std::string> sockets{};
+  std::set<std::uint32_t> ports{};
+};
+/// Reads the other configurations in the folder.
+UsedPlaces places_of_others(const proto::SetupAnswers& answers);
+
+/// `known` is the address book in use. Its stations stay, but for those whose name or address is
+/// given anew. Every file passes the checks of its program; the error lists what they found.
 Result<std::vector<PlannedFile>> plan_station(const proto::SetupAnswers& answers,
-                                              const AddressBook& known);
+                                              const AddressBook& known,
+                                              const UsedPlaces& used = {});
 
 /// Returns the folder of the configurations.
 std::string folder_of(const proto::SetupAnswers& answers);

@@ -2,6 +2,7 @@
 // `s5066 setup` without hardware: the answers, the plan of the files, their writing, the questions
 // and the trials.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <deque>
 #include <filesystem>
@@ -132,9 +133,44 @@ TEST(SetupPlan, other_stations_of_the_address_book_stay) {
   EXPECT_TRUE(book.value->find("fleet")->group);
 }
 
-TEST(SetupPlan, an_address_that_has_another_name_already_is_a_problem) {
-  const AddressBook known({{.name = "shore", .call_sign = {}, .address = Address{0x01020001}}});
+TEST(SetupPlan, an_entry_with_the_same_address_or_name_in_other_letters_is_replaced) {
+  const AddressBook known({{.name = "shore", .call_sign = {}, .address = Address{0x01020001}},
+                           {.name = "BRAVO", .call_sign = {}, .address = Address{0x01020007}}});
   const auto files = plan_station(answers(), known);
+  ASSERT_TRUE(files) << files.error().detail;
+  const auto book = parse_address_book("b", files->front().text);
+  ASSERT_TRUE(book.value);
+  EXPECT_EQ(book.value->entries().size(), 2u);
+  EXPECT_EQ(book.value->name_of(Address{0x01020001}), "alpha");
+}
+
+TEST(SetupPlan, a_second_station_has_sockets_of_its_own_and_another_port) {
+  const test::TemporaryFolder folder;
+  auto given = answers();
+  given.set_folder(folder.path().string());
+  given.set_sis_port(5066);
+  ASSERT_TRUE(write_configurations(*plan_station(given, {}, places_of_others(given)), "now"));
+  EXPECT_TRUE(places_of_others(given).sockets.empty()) << "its own configuration is no other's";
+  given.mutable_station()->set_name("charlie");
+  given.mutable_station()->set_call_sign("DL0CHA");
+  given.mutable_station()->set_address("1.2.0.3");
+  const auto same_port = plan_station(given, {}, places_of_others(given));
+  ASSERT_FALSE(same_port);
+  EXPECT_NE(same_port.error().detail.find("sis_port"), std::string::npos);
+  given.set_sis_port(5067);
+  const auto files = plan_station(given, {}, places_of_others(given));
+  ASSERT_TRUE(files) << files.error().detail;
+  EXPECT_NE((*files)[1].text.find("/run/s5066/charlie-sis"), std::string::npos);
+  given.clear_sis_port();
+  const auto any_port = plan_station(given, {}, places_of_others(given));
+  ASSERT_TRUE(any_port) << any_port.error().detail;
+  EXPECT_NE((*any_port)[1].text.find("port: 0 "), std::string::npos);
+  EXPECT_NE((*files)[2].text.find("/run/s5066/charlie-relay-control"), std::string::npos);
+}
+
+TEST(SetupPlan, one_address_for_two_stations_is_a_problem) {
+  const auto files =
+      plan_station(answers(kAnswers + "peers { name: \"shore\" address: \"1.2.0.1\" }"), {});
   ASSERT_FALSE(files);
   EXPECT_NE(files.error().detail.find("1.2.0.1 is given twice; it already has the name alpha"),
             std::string::npos)
@@ -165,6 +201,18 @@ TEST(SetupWriter, a_file_is_replaced_with_a_copy_and_an_equal_one_is_left) {
   EXPECT_EQ(content(path + ".before-S"), "one\n");
   EXPECT_EQ(content(path + ".before-S-2"), "two\n");
   EXPECT_FALSE(fs::exists(path + ".new"));
+}
+
+TEST(SetupWriter, a_file_has_the_mode_of_the_one_that_it_replaces_and_else_the_usual_one) {
+  const test::TemporaryFolder folder;
+  const std::string path = folder / "x.textproto";
+  const mode_t before = ::umask(0077);
+  ASSERT_TRUE(write_configurations({{path, "one\n"}}, "S"));
+  EXPECT_EQ(fs::status(path).permissions(), fs::perms(0644));
+  fs::permissions(path, fs::perms(0640));
+  ASSERT_TRUE(write_configurations({{path, "two\n"}}, "S"));
+  EXPECT_EQ(fs::status(path).permissions(), fs::perms(0640));
+  ::umask(before);
 }
 
 TEST(SetupWriter, a_folder_in_place_of_a_file_is_an_error) {
