@@ -132,5 +132,32 @@ TEST(Identification, a_station_that_is_never_answered_identifies_itself_too) {
   EXPECT_GE(identified(world[0]).size(), 1u);
 }
 
+// A call that is not answered in its time is repeated; the call sign can wait for the next turn.
+TEST(Identification, does_not_take_the_place_of_the_answer_to_a_call) {
+  DtsWorld world(2, {}, 1, config(60s));
+  world.send(1, 0, 1, Bytes(20, 7), Service::expedited_nonarq);
+  while (identified(world[1]).empty() && world.now() < t(10min)) world.run_for(1s);
+  ASSERT_EQ(identified(world[1]).size(), 1u);
+  world.run_for(30s);
+  world.send(1, 0, 2, Bytes(20, 7), Service::expedited_nonarq);
+  world.run_for(10s);
+  std::uint64_t id = 2;
+  std::size_t answered = 0;
+  for (int call = 0; call < 60; ++call) {
+    const std::size_t before = world[1].received.size();
+    const std::size_t bursts = world[1].bursts.size();
+    world.send(0, 1, ++id, Bytes(20, 7), Service::expedited_nonarq);
+    for (int i = 0; i < 300 && world[1].received.size() == before; ++i) world.run_for(100ms);
+    if (world[1].received.size() == before || world[1].bursts.size() > bursts) continue;
+    world.send(1, 0, ++id, Bytes(20, 7), Service::expedited_nonarq);
+    for (int i = 0; i < 300 && world[1].bursts.size() == bursts; ++i) world.run_for(100ms);
+    ASSERT_GT(world[1].bursts.size(), bursts);
+    EXPECT_FALSE(world[1].bursts[bursts].identifies) << call;
+    ++answered;
+    world.run_for(5s);
+  }
+  EXPECT_GT(answered, 10u);
+}
+
 }  // namespace
 }  // namespace s5066::dts
