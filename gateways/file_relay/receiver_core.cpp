@@ -19,7 +19,7 @@ constexpr CounterTable<RelayReceiverCounter> kReceiverCounters({
     {RelayReceiverCounter::repeats, "relay_files_received_again", "files",
      "files received again and not stored again"},
     {RelayReceiverCounter::dropped, "relay_files_dropped", "files",
-     "files received that could not be stored"},
+     "files received that could not be stored, or that their senders may not send"},
     {RelayReceiverCounter::acknowledgements, "relay_acknowledgements_sent", "messages",
      "acknowledgements that the node took"},
     {RelayReceiverCounter::acknowledgements_failed, "relay_acknowledgements_failed", "messages",
@@ -74,6 +74,11 @@ void ReceiverCore::on_file(Instant now, const gateways::RcopReassembler::Complet
             .store_again = {},
             .store_retry = config_.store_retry_min,
             .reported = false};
+  if (const std::string refusal = refusal_of(file); !refusal.empty()) {
+    counters_.add(RelayReceiverCounter::dropped);
+    emit(RelayEvent::Kind::file_dropped, file, refusal);
+    return;
+  }
   const bool waiting = std::any_of(files_.begin(), files_.end(), [&](const File& other) {
     return other.key == file.key && other.header == file.header && *other.content == *file.content;
   });
@@ -88,6 +93,15 @@ void ReceiverCore::on_file(Instant now, const gateways::RcopReassembler::Complet
   }
   files_.push_back(std::move(file));
   request_store(files_.back(), now);
+}
+
+/// Returns the reason why its sender may not send the file; nothing if it may.
+std::string ReceiverCore::refusal_of(const File& file) const {
+  const StationAccess& access = config_.access.of(file.key.source);
+  if (!access.put) return "this station may not send files here";
+  const std::uint32_t most = std::min(config_.file_octets_max, access.file_octets_max);
+  if (file.header.size <= most) return {};
+  return "the limit here is " + std::to_string(most) + " octets";
 }
 
 bool ReceiverCore::has_room_for(std::size_t octets) const {

@@ -16,6 +16,7 @@
 #include "gateways/common/store_port.h"
 #include "gateways/file_relay/bftp.h"
 #include "gateways/file_relay/relay_types.h"
+#include "gateways/file_relay/station_access.h"
 #include "s5066d/base/counter_set.h"
 #include "s5066d/base/driven_core.h"
 #include "s5066d/base/time.h"
@@ -49,6 +50,8 @@ class ReceiverCore {
     Duration acknowledgement_retry = std::chrono::seconds(30);
     Duration store_retry_min = std::chrono::seconds(10);
     Duration store_retry_max = std::chrono::minutes(5);
+    std::uint32_t file_octets_max = UINT32_MAX;
+    AccessTable access;
   };
 
   ReceiverCore(const Config& config, IdSource& ids, const UtcClock& utc);
@@ -91,6 +94,7 @@ class ReceiverCore {
     std::optional<Instant> send_again;
   };
 
+  std::string refusal_of(const File& file) const;
   bool has_room_for(std::size_t octets) const;
   std::size_t acknowledgements_to(Address station) const;
   std::list<Pending>::iterator next_acknowledgement();

@@ -34,6 +34,8 @@ RelayCore::Config core_config(const RelayConfig& config) {
   core.transfers.file_octets_max = config.file_octets_max;
   core.transfers.access = config.access;
   core.inbox_server.access = config.access;
+  core.receiver.file_octets_max = config.file_octets_max;
+  core.receiver.access = config.access;
   return core;
 }
 

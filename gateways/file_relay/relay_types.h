@@ -59,7 +59,7 @@ struct RelayEvent {
     corrupt,
     file_received,
     repeat_received,  // a file that is there already came again
-    file_dropped,     // no room to keep it until it can be stored; its sender will try again
+    file_dropped,     // its sender may not send it, or there is no room to keep it
     file_incomplete,  // it began to arrive and was given up
     acknowledgement_sent,
     acknowledgement_failed,

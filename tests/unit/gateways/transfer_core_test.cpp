@@ -531,6 +531,26 @@ TEST(Transfer, a_station_that_may_not_send_is_told_so) {
   EXPECT_NE(world.item(kLeft, id).reason.find("may not send"), std::string::npos);
 }
 
+TEST(Transfer, the_access_table_holds_for_files_by_bftp) {
+  RelayWorld world(1, {.transfers = {false, true}});
+  for (const bool put : {false, true}) {
+    SCOPED_TRACE(put);
+    world.core_config.receiver.access.others = {.put = put, .file_octets_max = 1000};
+    world.kill(kRight);
+    world.start(kRight);
+    world.run_for(seconds(5));
+    const auto dropped = world.events(kRight, Kind::file_dropped);
+    world.send(kLeft, "large", content_of(1001));
+    world.run_for(minutes(2));
+    EXPECT_GT(world.events(kRight, Kind::file_dropped), dropped);
+    EXPECT_EQ(world.events(kRight, Kind::acknowledgement_sent), 0u);
+    EXPECT_TRUE(world.inbox(kRight).empty());
+  }
+  world.send(kLeft, "good", content_of(1000));
+  world.run_for(minutes(5));
+  EXPECT_EQ(world.inbox(kRight), (Files{{"good", content_of(1000)}}));
+}
+
 TEST(Transfer, a_file_above_the_limit_of_the_other_station_fails_with_that_limit) {
   RelayWorld world(1, both());
   world.core_config.transfers.file_octets_max = 1000;
