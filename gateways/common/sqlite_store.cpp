@@ -79,6 +79,14 @@ std::string safe_path(const std::string& name, const std::string& fallback) {
   return path;
 }
 
+TransferNews repeat_of(const std::string& inbox_name) {
+  TransferNews news;
+  news.state = TransferNews::State::done;
+  news.repeated = true;
+  news.inbox_name = inbox_name;
+  return news;
+}
+
 /// Returns true if an operator may change a file in this state in this way.
 bool allows(SpoolState state, SpoolChange change) {
   const bool waits = !is_final(state);
@@ -677,6 +685,12 @@ Result<TransferNews> SqliteStore::go_on(const TransferTable::Row& row,
     return news;
   }
   TransferTable table(db_);
+  const auto by_bftp = find_by_bftp(operation);
+  if (!by_bftp) return by_bftp.error();
+  if (*by_bftp) {
+    if (auto ended = table.end(row.id, operation.now); !ended) return ended.error();
+    return repeat_of(**by_bftp);
+  }
   if (auto updated = table.update(row, operation); !updated) return updated.error();
   auto have = table.have(row.id);
   if (!have) return have.error();
@@ -688,22 +702,10 @@ Result<TransferNews> SqliteStore::go_on(const TransferTable::Row& row,
 
 Result<TransferNews> SqliteStore::begin_transfer(const OpenTransfer& operation) {
   const TransferManifest& manifest = operation.manifest;
-  TransferNews news;
-  // The same file may have come by BFTP, and its acknowledgement was lost.
-  const StoreFile same{.source = operation.key.source,
-                       .source_sap = operation.source_sap,
-                       .updu_id = operation.updu_id,
-                       .name = manifest.name,
-                       .content = nullptr,
-                       .now = operation.now};
-  const auto by_bftp = find_received(same, manifest.sha256, manifest.size);
+  const auto by_bftp = find_by_bftp(operation);
   if (!by_bftp) return by_bftp.error();
-  if (*by_bftp && (*by_bftp)->delivered) {
-    news.state = TransferNews::State::done;
-    news.repeated = true;
-    news.inbox_name = (*by_bftp)->inbox_name;
-    return news;
-  }
+  if (*by_bftp) return repeat_of(**by_bftp);
+  TransferNews news;
   const auto use = TransferTable(db_).use_of(operation.key.source);
   if (!use) return use.error();
   news.state = TransferNews::State::no_room;
@@ -722,7 +724,7 @@ Result<TransferNews> SqliteStore::begin_transfer(const OpenTransfer& operation) 
   news.state = TransferNews::State::open;
   const auto id = TransferTable(db_).insert(operation);
   if (!id) return id.error();
-  auto content = find_content(manifest.sha256);
+  auto content = find_content(operation.key.source, manifest.sha256);
   if (!content) return content.error();
   if (*content && (*content)->size() == manifest.size) {
     const TransferTable::Row row{.id = *id,
@@ -739,15 +741,32 @@ Result<TransferNews> SqliteStore::begin_transfer(const OpenTransfer& operation) 
   return news;
 }
 
-/// Returns the content with this hash if a file in the inbox has it.
-Result<std::optional<Bytes>> SqliteStore::find_content(ByteSpan sha256) {
+/// Returns the name in the inbox if the same file has come by BFTP. Its acknowledgement was lost,
+/// or it crossed with an offer.
+Result<std::optional<std::string>> SqliteStore::find_by_bftp(const OpenTransfer& operation) {
+  const TransferManifest& manifest = operation.manifest;
+  const StoreFile same{.source = operation.key.source,
+                       .source_sap = operation.source_sap,
+                       .updu_id = operation.updu_id,
+                       .name = manifest.name,
+                       .content = nullptr,
+                       .now = operation.now};
+  const auto found = find_received(same, manifest.sha256, manifest.size);
+  if (!found) return found.error();
+  if (!*found || !(*found)->delivered) return std::optional<std::string>();
+  return std::optional<std::string>((*found)->inbox_name);
+}
+
+/// Returns the content with this hash if a file in the inbox, from this station, has it. The files
+/// of others are not looked at, because the answer would tell what they have sent.
+Result<std::optional<Bytes>> SqliteStore::find_content(Address source, ByteSpan sha256) {
   std::vector<std::string> names;
   {
     auto rows = db_.prepare(
-        "SELECT inbox_name FROM received WHERE sha256 = ? AND state = 'delivered' ORDER BY id DESC "
-        "LIMIT 3");
+        "SELECT inbox_name FROM received WHERE sha256 = ? AND source = ? AND state = 'delivered' "
+        "ORDER BY id DESC LIMIT 3");
     if (!rows) return rows.error();
-    rows->bind_blob(sha256);
+    rows->bind_blob(sha256).bind_text(to_string(source));
     while (true) {
       const auto row = rows->step();
       if (!row) return row.error();
@@ -783,7 +802,7 @@ Result<void> SqliteStore::add_signature(const OpenTransfer& operation, TransferN
     if (!*found) return {};
     base = row->blob(0);
   }
-  const auto content = find_content(base);
+  const auto content = find_content(operation.key.source, base);
   if (!content) return content.error();
   if (!*content) return {};
   auto signature = signature_of(**content);
@@ -828,7 +847,7 @@ Result<Bytes> SqliteStore::file_of(const TransferTable::Row& row, ByteSpan image
   const TransferManifest& manifest = row.manifest;
   if (manifest.form == ImageForm::plain) return Bytes(image.begin(), image.end());
   if (manifest.form == ImageForm::zstd) return expand(image, manifest.size);
-  const auto base = find_content(manifest.base);
+  const auto base = find_content(row.key.source, manifest.base);
   if (!base) return base.error();
   if (!*base) return Error{ErrorCode::not_found, "the older version of the file is gone"};
   return apply_delta(**base, image, manifest.size);
@@ -851,6 +870,16 @@ Result<StoreAnswer> SqliteStore::run(const FinishTransfer& operation) {
     auto published = publish_transfer(**row, **begun, operation.now);
     if (!published) return published.error();
     return StoreAnswer(std::move(published).value());
+  }
+  const auto by_bftp = find_by_bftp({.key = operation.key,
+                                     .source_sap = kRcopSap,
+                                     .updu_id = (*row)->updu_id,
+                                     .manifest = (*row)->manifest,
+                                     .now = operation.now});
+  if (!by_bftp) return by_bftp.error();
+  if (*by_bftp) {
+    if (auto ended = table.end((*row)->id, operation.now); !ended) return ended.error();
+    return StoreAnswer(repeat_of(**by_bftp));
   }
   auto image = table.image(**row);
   if (!image && image.error().code != ErrorCode::bad_checksum) return image.error();

@@ -123,7 +123,8 @@ class SqliteStore {
   Result<Bytes> read_outgoing(SpoolId id);
   Result<TransferNews> go_on(const TransferTable::Row& row, const OpenTransfer& operation);
   Result<TransferNews> begin_transfer(const OpenTransfer& operation);
-  Result<std::optional<Bytes>> find_content(ByteSpan sha256);
+  Result<std::optional<std::string>> find_by_bftp(const OpenTransfer& operation);
+  Result<std::optional<Bytes>> find_content(Address source, ByteSpan sha256);
   Result<void> add_signature(const OpenTransfer& operation, TransferNews& news);
   Result<Bytes> file_of(const TransferTable::Row& row, ByteSpan image);
 

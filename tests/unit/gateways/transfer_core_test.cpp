@@ -97,6 +97,21 @@ TEST(Transfer, a_station_without_the_service_gets_the_file_by_bftp) {
   EXPECT_EQ(world.block_octets(kLeft), 0u);
 }
 
+TEST(Transfer, several_offers_that_are_not_answered_leave_the_station_without_the_service) {
+  RelayWorld world(1, {.transfers = {true, false}});
+  std::vector<gateways::SpoolId> sent;
+  for (int i = 0; i < 4; ++i) {
+    sent.push_back(world.send(kLeft, "f" + std::to_string(i), content_of(500, 10u + i)));
+  }
+  EXPECT_TRUE(world.run_until_delivered(minutes(30)));
+  EXPECT_EQ(world.events(kLeft, Kind::service_absent), 1u);
+  for (const auto id : sent) EXPECT_LE(world.item(kLeft, id).attempts, 2u);
+  world.run_for(hours(3));  // in which stations without files are forgotten
+  world.send(kLeft, "later", content_of(500, 20));
+  EXPECT_TRUE(world.run_until_delivered(minutes(5)));
+  EXPECT_EQ(world.events(kLeft, Kind::service_absent), 1u) << "it is not asked again";
+}
+
 TEST(Transfer, a_relay_without_the_service_still_sends_to_one_that_has_it) {
   RelayWorld world(1, {.transfers = {false, true}});
   world.send(kLeft, "f", content_of(5000));
@@ -227,6 +242,37 @@ TEST(Transfer,
   world.mute(kRight, false);
   EXPECT_TRUE(world.run_until_delivered(hours(3)));
   EXPECT_EQ(world.inbox(kRight), (Files{{"f", content_of(5000)}}));
+}
+
+void inject_file_by_bftp(RelayWorld& world, Side to, const std::string& name,
+                         const Bytes& content) {
+  Bytes updu;
+  gateways::encode(gateways::RcopHeader{.application_id = kBftpApplication}, updu);
+  encode(BftpHeader{name, static_cast<std::uint32_t>(content.size())}, updu);
+  append(updu, content);
+  world.inject(to, updu);
+}
+
+TEST(Transfer, a_file_that_came_by_bftp_while_its_transfer_was_open_is_not_published_again) {
+  const Bytes content = content_of(1000);
+  for (const bool offered_again : {false, true}) {
+    SCOPED_TRACE(offered_again);
+    RelayWorld world(1, both());
+    world.run_for(seconds(5));
+    const OfferMessage offer{{7}, true, false, manifest_of(content)};
+    inject(world, kRight, offer);
+    world.run_for(seconds(1));
+    inject_file_by_bftp(world, kRight, "f", content);
+    world.run_for(seconds(1));
+    if (offered_again) {
+      inject(world, kRight, offer);
+    } else {
+      inject(world, kRight, BlockMessage{{7}, 0, content});
+    }
+    world.run_for(seconds(10));
+    EXPECT_EQ(world.inbox(kRight), (Files{{"f", content}}));
+    EXPECT_EQ(world.events(kRight, Kind::repeat_received), 1u);
+  }
 }
 
 TEST(Transfer, text_crosses_compressed_and_is_the_same_text) {
