@@ -405,13 +405,17 @@ void SenderCore::forget(Item& item) {
 // --- Stations ------------------------------------------------------------------------------------
 
 // A station without files is as good as new once it was not heard for so long that it would be
-// sent little at first, or was silent for so long that a new file would be tried at once.
+// sent little at first, or was silent for so long that a new file would be tried at once. A station
+// without the transfer service is kept until it is asked again, so that it costs one offer a day.
 void SenderCore::forget_stations() {
   std::set<Address> with_files;
   for (const auto& [id, item] : items_) with_files.insert(item.row.destination);
   std::erase_if(stations_, [&](const auto& entry) {
     const auto& [address, station] = entry;
     if (station.outstanding > 0 || with_files.contains(address)) return false;
+    const bool absent = station.service == Service::absent &&
+                        now_ - station.service_at < config_.service_asked_again;
+    if (absent && stations_.size() <= config_.stations_max) return false;
     if (station.silent_since) return now_ - station.failed_at >= config_.retry_delay_max;
     return !station.heard_at || now_ - *station.heard_at >= config_.heard_for;
   });
@@ -825,9 +829,11 @@ void SenderCore::tell_cancelled(const Item& item) {
                                                     .text = "its sender gave it up"});
 }
 
-void SenderCore::refused_for_good(Item& item, const std::string& reason) {
-  if (item.ticket) return;  // it is refused again
-  save(item, SpoolState::failed, now_, reason);
+/// Ends a file as the other station wants it. The store may be at work on it; then the order waits
+/// for its answer.
+void SenderCore::order(Item& item, SpoolState state, const std::string& reason) {
+  item.ordered = {state, reason};
+  settle(item);
 }
 
 void SenderCore::on_message(Instant now, Address peer, const RefuseMessage& message) {
@@ -847,7 +853,7 @@ void SenderCore::on_message(Instant now, Address peer, const RefuseMessage& mess
       if (item->phase == Phase::sending) prepare_again(*item);
       return;
     default:
-      refused_for_good(*item, reason);
+      order(*item, SpoolState::failed, reason);
   }
 }
 
@@ -881,11 +887,11 @@ void SenderCore::on_message(Instant now, Address peer, const ControlMessage& mes
     return;
   }
   Item* item = find(peer, message.number);
-  if (item == nullptr || item->ticket) return;
+  if (item == nullptr) return;
   if (message.action == ControlAction::cancel) {
-    save(*item, SpoolState::failed, now_, "cancelled by the other station");
+    order(*item, SpoolState::failed, "cancelled by the other station");
   } else {
-    save(*item, SpoolState::held, now_, std::string(gateways::kSuspendedThere));
+    order(*item, SpoolState::held, std::string(gateways::kSuspendedThere));
   }
 }
 
@@ -897,13 +903,20 @@ void SenderCore::on_no_answer(Item& item) {
     // Which of the octets it has is asked at once.
     return fail_attempt(item, kNoAcknowledgement, item.transfer->has_progressed());
   }
-  if (station.service == Service::unknown) {
-    station.service = Service::absent;
-    station.service_at = now_;
-    emit(RelayEvent::Kind::service_absent, item.row.destination, {});
+  if (station.service != Service::present) {
+    // Other files may have been offered before the first of them was not answered.
+    if (station.service == Service::unknown) {
+      station.service = Service::absent;
+      station.service_at = now_;
+      emit(RelayEvent::Kind::service_absent, item.row.destination, {});
+    }
+    station.unanswered = 0;
     return fail_attempt(item, "the station does not answer an offer", true);
   }
-  if (++station.unanswered >= kUnansweredMax) station.service = Service::unknown;
+  if (++station.unanswered >= kUnansweredMax) {
+    station.service = Service::unknown;
+    station.unanswered = 0;
+  }
   fail_attempt(item, kNoAcknowledgement, false);
 }
 
@@ -1046,6 +1059,9 @@ void SenderCore::settle(Item& item) {
   if (item.ticket) return;
   if (item.acknowledged && item.row.state != SpoolState::delivered) {
     save(item, SpoolState::delivered, now_, "");
+  } else if (item.ordered && !gateways::is_over(item.row.state)) {
+    const auto [state, reason] = *std::exchange(item.ordered, std::nullopt);
+    save(item, state, now_, reason);
   }
 }
 
@@ -1147,7 +1163,7 @@ void SenderCore::on_content(Item& item, const StoreResult& result) {
     return set_phase(item, Phase::waiting);
   }
   store_works();
-  if (item.acknowledged) return settle(item);
+  if (item.acknowledged || item.ordered) return settle(item);
   if (!mtu_ || failed_meanwhile(item)) return set_phase(item, Phase::waiting);
   if (const auto* ready = std::get_if<gateways::ImageReady>(&*result.answer)) {
     return start_transfer(item, *ready);
@@ -1164,7 +1180,7 @@ void SenderCore::on_saved(Item& item, const StoreResult& result) {
     item.piece = {};
     item.next_try = now_ + config_.retry_delay_min;
     set_phase(item, Phase::waiting);
-    if (item.acknowledged) settle(item);
+    settle(item);
     return;
   }
   if (!result.answer) {
@@ -1179,6 +1195,7 @@ void SenderCore::on_saved(Item& item, const StoreResult& result) {
     return;
   }
   item.row.state = item.save.state;
+  if (item.ordered && !gateways::is_over(item.row.state)) return settle(item);
   switch (item.save.state) {
     case SpoolState::active:
       if (item.row.attempts == 1)

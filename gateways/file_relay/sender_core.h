@@ -20,6 +20,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -190,6 +191,7 @@ class SenderCore {
     std::size_t segments_confirmed = 0;
     std::uint64_t octets_confirmed = 0;
     bool acknowledged = false;
+    std::optional<std::pair<SpoolState, std::string>> ordered;  // by the other station
     std::optional<Instant> ack_deadline;
     gateways::SaveItem save;  // being written, or to be written again
     std::optional<Instant> save_again;
@@ -252,7 +254,7 @@ class SenderCore {
   void prepare_again(Item& item);
   Item* find(Address peer, TransferNumber number);
   void tell_cancelled(const Item& item);
-  void refused_for_good(Item& item, const std::string& reason);
+  void order(Item& item, SpoolState state, const std::string& reason);
   void on_no_answer(Item& item);
   static bool is_all_sent(const Item& item);
   static bool is_all_confirmed(const Item& item);

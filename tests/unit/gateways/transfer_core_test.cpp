@@ -100,8 +100,8 @@ TEST(Transfer, a_station_without_the_service_gets_the_file_by_bftp) {
 TEST(Transfer, several_offers_that_are_not_answered_leave_the_station_without_the_service) {
   RelayWorld world(1, {.transfers = {true, false}});
   std::vector<gateways::SpoolId> sent;
-  for (int i = 0; i < 4; ++i) {
-    sent.push_back(world.send(kLeft, "f" + std::to_string(i), content_of(500, 10u + i)));
+  for (unsigned i = 0; i < 4; ++i) {
+    sent.push_back(world.send(kLeft, "f" + std::to_string(i), content_of(500, 10 + i)));
   }
   EXPECT_TRUE(world.run_until_delivered(minutes(30)));
   EXPECT_EQ(world.events(kLeft, Kind::service_absent), 1u);
