@@ -65,7 +65,9 @@ Result<void> FolderWatch::send(const std::string& name, std::size_t octets_max,
   if (!accepted_.contains(name)) {
     const auto file = read_file_to_send(taken, octets_max);
     if (!file) return file.error();
-    if (auto accepted = accept(folder_, *file, !looked_); !accepted) return accepted;
+    const bool tried = !tried_.insert(name).second;
+    if (auto accepted = accept(folder_, *file, !looked_ || tried); !accepted) return accepted;
+    tried_.erase(name);
     accepted_.insert(name);
   }
   if (!folder_.keep) {
@@ -106,6 +108,9 @@ std::vector<std::string> FolderWatch::look(std::size_t octets_max, const Accept&
   const auto waiting = files_in(sending);
   if (!waiting) return problems;
   for (const auto& [name, now] : *waiting) tell(name, send(name, octets_max, accept), problems);
+  if (waiting->size() < 4 * kFilesPerLook) {  // all of them are known
+    std::erase_if(tried_, [&](const std::string& name) { return !waiting->contains(name); });
+  }
   looked_ = true;
   return problems;
 }

@@ -22,7 +22,7 @@ class FolderWatch {
   static constexpr std::size_t kFilesPerLook = 50;
 
   /// Puts a file into the spool for all stations of the folder. `maybe_again`: an earlier process
-  /// may have done so.
+  /// or an earlier try may have done so for some.
   using Accept = std::function<Result<void>(const WatchFolder& folder, const HandedFile& file,
                                             bool maybe_again)>;
 
@@ -45,6 +45,7 @@ class FolderWatch {
   std::map<std::string, Seen> seen_;
   std::map<std::string, std::string> told_;
   std::set<std::string> accepted_;  // in the spool, and not yet out of the folder
+  std::set<std::string> tried_;     // the spool did not take all copies
   bool looked_ = false;
 };
 

@@ -128,6 +128,7 @@ Result<HandedFile> read_file_to_send(const std::string& path, std::size_t octets
     HandedFile handed;
     handed.name = std::filesystem::path(path).filename().string();
     handed.mtime = before.st_mtim.tv_sec;
+    handed.ctime = before.st_ctim.tv_sec;
     handed.mode = static_cast<std::uint16_t>(before.st_mode & 0777);
     handed.content = std::move(content).value();
     return handed;

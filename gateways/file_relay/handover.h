@@ -16,6 +16,7 @@ namespace s5066::file_relay {
 struct HandedFile {
   std::string name;
   std::int64_t mtime = 0;  // UTC seconds
+  std::int64_t ctime = 0;  // UTC seconds; when it was renamed or written last
   std::uint16_t mode = 0;
   Bytes content;
 };

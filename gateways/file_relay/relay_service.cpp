@@ -417,11 +417,13 @@ void RelayService::look_at_folders() {
   });
 }
 
-// A crash may have come between the spool and the folder, so after a start a file that the spool
-// has is not taken again.
+// A crash may have come between the spool and the folder, or another destination may have had no
+// room, so the spool may have the file. The same file put in anew has a later ctime than that row,
+// because it was renamed since.
 Result<void> RelayService::accept_watched(const WatchFolder& folder, const HandedFile& file,
                                           bool maybe_again) {
   const Bytes sha256 = gateways::sha256_of(file.content);
+  Result<void> accepted;
   set_clock();
   for (const Address to : folder.to) {
     const auto rows = operator_store_->list({.over = true, .destination = to}, kWatchedRows);
@@ -430,7 +432,7 @@ Result<void> RelayService::accept_watched(const WatchFolder& folder, const Hande
         maybe_again &&
         std::any_of(rows->begin(), rows->end(), [&](const gateways::SpoolItem& item) {
           return item.name == file.name && item.sha256 == sha256 &&
-                 item.created.value >= file.mtime;
+                 item.created.value >= file.ctime;
         });
     if (there) continue;
     const auto id = operator_store_->enqueue({.destination = to,
@@ -440,7 +442,10 @@ Result<void> RelayService::accept_watched(const WatchFolder& folder, const Hande
                                               .priority = folder.priority,
                                               .mtime = file.mtime,
                                               .mode = file.mode});
-    if (!id) return id.error();
+    if (!id) {  // the others get it all the same
+      if (accepted) accepted = id.error();
+      continue;
+    }
     LogLine(log_, LogLevel::info, "file_accepted")
         .kv("item", id->value)
         .kv("peer", to_string(to))
@@ -448,7 +453,7 @@ Result<void> RelayService::accept_watched(const WatchFolder& folder, const Hande
   }
   core_.on_spool_changed(now());
   drain();
-  return {};
+  return accepted;
 }
 
 Result<std::string> RelayService::ask_inbox(Address station, InboxRequest request,
