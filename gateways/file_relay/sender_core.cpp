@@ -744,6 +744,7 @@ void SenderCore::start_transfer(Item& item, const gateways::ImageReady& ready) {
       number_of(item.row.id), std::move(manifest),
       TransferAttempt::Options{.mtu = *mtu_, .waits = waits, .takes_signature = delta});
   item.by_transfer = true;
+  item.progressed = false;
   item.mtu = *mtu_;
   item.piece.clear();
   item.piece_at = 0;
@@ -796,10 +797,12 @@ void SenderCore::on_message(Instant now, Address peer, const HaveMessage& messag
     return;
   }
   if (item->transfer && item->phase == Phase::sending) {
+    std::uint64_t there = 0;
+    for (const FileRange& range : message.ranges) there += range.octets();
+    item->progressed = item->progressed || there > item->octets_there;
+    item->octets_there = there;
     if (item->transfer->waits_for_answer()) {
-      std::uint64_t here = 0;
-      for (const FileRange& range : message.ranges) here += range.octets();
-      counters_.add(RelaySenderCounter::resumed_octets, here);
+      counters_.add(RelaySenderCounter::resumed_octets, there);
     }
     item->transfer->on_have(message);
     item->progress_at = now;
@@ -901,7 +904,7 @@ void SenderCore::on_no_answer(Item& item) {
   Station& station = stations_.at(item.row.destination);
   if (!item.transfer->waits_for_answer()) {
     // Which of the octets it has is asked at once.
-    return fail_attempt(item, kNoAcknowledgement, item.transfer->has_progressed());
+    return fail_attempt(item, kNoAcknowledgement, item.progressed);
   }
   if (station.service != Service::present) {
     // Other files may have been offered before the first of them was not answered.

@@ -197,6 +197,8 @@ class SenderCore {
     std::optional<Instant> save_again;
     std::optional<gateways::StoreTicket> ticket;  // of the one request under way
     std::optional<TransferAttempt> transfer;      // while it is sent by the transfer service
+    std::uint64_t octets_there = 0;               // by the last HAVE
+    bool progressed = false;                      // they became more in this attempt
     bool by_transfer = false;                     // its last attempt was or is
     bool by_bftp = false;                         // its offer does not fit in a U_PDU
     bool without_delta = false;                   // the receiver no longer has the older file

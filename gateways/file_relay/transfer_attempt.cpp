@@ -59,7 +59,6 @@ void TransferAttempt::on_confirmed(const Part& part) {
     return;
   }
   in_flight_.remove(part.range);
-  progressed_ = true;
 }
 
 // Blocks that the node has may still arrive, so they are not sent again before the node has

@@ -46,8 +46,6 @@ class TransferAttempt {
   bool is_clear() const { return in_flight_.empty() && !offer_in_flight_; }
   std::uint64_t octets_left() const { return unsent_.octets(); }
   std::uint64_t octets_confirmed() const;
-  /// The receiver has more than at the start of the attempt.
-  bool has_progressed() const { return progressed_; }
 
  private:
   TransferNumber number_;
@@ -56,7 +54,6 @@ class TransferAttempt {
   bool offer_due_ = true;
   bool offer_in_flight_ = false;
   bool waits_ = false;
-  bool progressed_ = false;
   gateways::RangeSet unsent_;
   gateways::RangeSet in_flight_;
 };

@@ -141,8 +141,13 @@ void TransferReceiver::on_offer(Instant now, Address source, SapId source_sap, s
       (!known->second.manifest.has_same_image(offer.manifest) || known->second.saved.empty());
   if (known != transfers_.end() && !begins_again) {
     if (!known->second.manifest.has_same_image(offer.manifest)) return;  // it is offered again
-    if (offer.answer && known->second.store_again) {
-      send_have(key, known->second, true);  // the disk may not be written for long
+    Incoming& waiting = known->second;
+    const bool incomplete = waiting.saved.octets() != waiting.manifest.image_octets;
+    if (waiting.store_again && incomplete) {  // the disk may not be written for long
+      waiting.told_no_room = true;
+      counters_.add(TransferReceiverCounter::refused);
+      outbox_.push(source, RefuseMessage{offer.number, RefuseReason::no_room,
+                                         "the spool there cannot be written now"});
       return;
     }
     known->second.answer = known->second.answer || offer.answer;
@@ -311,6 +316,11 @@ bool TransferReceiver::on_store_result(Instant now, const StoreResult& result) {
     pending_octets_ -= block.octets.size();
   }
   transfer.saving.reset();
+  if (std::exchange(transfer.told_no_room, false)) {
+    const bool incomplete =
+        transfer.saved.octets() + transfer.pending_ranges.octets() < transfer.manifest.image_octets;
+    if (incomplete) send_have(at->first, transfer, false);
+  }
   settle(now, *at);
   return true;
 }

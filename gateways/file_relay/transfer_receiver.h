@@ -99,6 +99,7 @@ class TransferReceiver {
     std::size_t pending_octets = 0;  // with those being saved
     bool answer = false;             // the sender waits to be told what is here
     bool announced = false;
+    bool told_no_room = false;  // its sender waits until the spool takes blocks again
     std::optional<gateways::StoreTicket> ticket;
     std::optional<Instant> store_again;
     Duration store_retry{};

@@ -461,6 +461,45 @@ TEST(Transfer, a_full_disk_at_the_receiver_delays_the_file_and_loses_nothing) {
   EXPECT_EQ(world.block_octets(kLeft), content.size());
 }
 
+TEST(Transfer, a_receiver_that_cannot_save_blocks_refuses_the_offer_until_it_can) {
+  IdSource ids;
+  UtcClock utc;
+  const Instant now{};
+  utc.set(now, {1'700'000'000}, Duration::zero());
+  MessageOutbox outbox({}, ids);
+  TransferReceiver receiver({}, ids, utc, outbox);
+  const Address source{0x01020300};
+  const Bytes content = content_of(1000);
+  const auto offer = [&](Instant at) {
+    receiver.on_offer(at, source, gateways::kRcopSap, 0, {{7}, true, false, manifest_of(content)});
+  };
+  const auto answer = [&](Instant at, Result<gateways::StoreAnswer> with) {
+    const auto request = receiver.poll_store();
+    ASSERT_TRUE(request);
+    EXPECT_TRUE(receiver.on_store_result(at, {request->ticket, std::move(with)}));
+  };
+  const auto sent = [&]() -> Result<TransferMessage> {
+    const auto updu = outbox.poll_updu();
+    if (!updu) return Error{ErrorCode::not_found, "nothing is sent"};
+    return decode_transfer_message(gateways::decode_rcop(updu->updu)->data);
+  };
+  offer(now);
+  answer(now, gateways::StoreAnswer(gateways::TransferNews{}));
+  EXPECT_TRUE(std::holds_alternative<HaveMessage>(*sent()));
+  receiver.on_block(now, source, {{7}, 0, Bytes(content.begin(), content.begin() + 500)});
+  answer(now, Error{ErrorCode::queue_full, "disk"});
+  offer(now + seconds(5));
+  const auto refusal = sent();
+  ASSERT_TRUE(refusal && std::holds_alternative<RefuseMessage>(*refusal));
+  EXPECT_EQ(std::get<RefuseMessage>(*refusal).reason, RefuseReason::no_room);
+  receiver.on_deadline(now + seconds(10));
+  answer(now + seconds(10), gateways::StoreAnswer(gateways::Saved{}));
+  const auto have = sent();
+  ASSERT_TRUE(have && std::holds_alternative<HaveMessage>(*have));
+  EXPECT_EQ(std::get<HaveMessage>(*have).ranges, (std::vector<FileRange>{{0, 500}}));
+  EXPECT_FALSE(sent()) << "it is told once";
+}
+
 TEST(Transfer, a_cancelled_file_goes_away_at_its_receiver_too) {
   RelayWorld world(1, both());
   const auto id = world.send(kLeft, "f", content_of(200'000));
