@@ -667,6 +667,7 @@ Result<StoreAnswer> SqliteStore::run(const OpenTransfer& operation) {
   if (!row) return row.error();
   const bool anew = *row && (*row)->done &&
                     ((*row)->manifest.sha256 != operation.manifest.sha256 ||
+                     (*row)->manifest.name != operation.manifest.name ||
                      (*row)->changed.value < operation.now.value - config_.duplicate_window_s);
   if (anew) {
     if (auto gone = table.drop((*row)->id); !gone) return gone.error();

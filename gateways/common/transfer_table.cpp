@@ -110,9 +110,10 @@ Result<void> TransferTable::update(const Row& row, const OpenTransfer& offer) {
   if (!row.manifest.has_same_image(offer.manifest)) {
     if (auto removed = remove_octets(row.id); !removed) return removed;
   }
+  // The file that an earlier call has put into the inbox is not the one that is offered now.
   auto put = db_.prepare(
-      "UPDATE transfer_in SET manifest = ?, sha256 = ?, image_octets = ?, updu_id = ?, changed_utc "
-      "= ? WHERE id = ?");
+      "UPDATE transfer_in SET received = iif(sha256 = ?2, received, 0), manifest = ?1, sha256 = "
+      "?2, image_octets = ?3, updu_id = ?4, changed_utc = ?5 WHERE id = ?6");
   if (!put) return put.error();
   put->bind_blob(ByteSpan(encoded(offer.manifest)))
       .bind_blob(ByteSpan(offer.manifest.sha256))
@@ -139,7 +140,8 @@ Result<void> TransferTable::save(const SaveBlocks& operation) {
   }
   for (const SaveBlocks::Block& block : *operation.blocks) {
     auto put = db_.prepare(
-        "INSERT OR IGNORE INTO transfer_block (transfer, at, content) VALUES (?, ?, ?)");
+        "INSERT INTO transfer_block (transfer, at, content) VALUES (?, ?, ?) ON CONFLICT DO UPDATE "
+        "SET content = excluded.content WHERE length(excluded.content) > length(content)");
     if (!put) return put.error();
     if (auto done = put->bind(id).bind(block.at).bind_blob(ByteSpan(block.octets)).run(); !done) {
       return done;

@@ -60,7 +60,7 @@ constexpr unsigned kOvertakenMax = 64;
 constexpr std::uint64_t kUpduLifetimeMinS = 60;
 constexpr const char* kNoAcknowledgement = "no acknowledgement";
 constexpr std::size_t kTransmissionOctetsMin = 16384;
-constexpr std::size_t kDoneOctets = 6;    // of a DONE message
+constexpr std::size_t kDoneOctets = 14;   // of a DONE message
 constexpr std::size_t kReleasesMax = 64;  // at the store at one time
 constexpr unsigned kUnansweredMax = 3;    // offers, until it is asked whether the service is there
 constexpr std::size_t kSignatureFileMin = 4096;                           // smaller files go whole
@@ -819,6 +819,14 @@ void SenderCore::on_message(Instant now, Address peer, const DoneMessage& messag
   note(now);
   Item* item = find(peer, message.number);
   if (item == nullptr || item->row.attempts == 0) return;
+  // A spool that was made anew gives the same numbers to other files.
+  const bool same =
+      item->row.sha256.size() >= message.digest.size() &&
+      std::equal(message.digest.begin(), message.digest.end(), item->row.sha256.begin());
+  if (!same) {
+    counters_.add(RelaySenderCounter::messages_unmatched);
+    return;
+  }
   item->acknowledged = true;
   settle(*item);
 }

@@ -60,6 +60,8 @@ void put(Bytes& out, const HaveMessage& m) {
 void put(Bytes& out, const DoneMessage& m) {
   begin(out, Type::done, m.number);
   out.push_back(m.had_it ? 1 : 0);
+  S5066_ASSERT(m.digest.size() == kDoneDigestOctets);
+  append(out, m.digest);
 }
 
 void put(Bytes& out, const RefuseMessage& m) {
@@ -249,8 +251,9 @@ Result<TransferMessage> decode_transfer_message(ByteSpan from) {
     case Type::have:
       return read_have(reader, number);
     case Type::done: {
-      const bool had_it = reader.u8() != 0;
-      return whole(reader, DoneMessage{number, had_it});
+      DoneMessage m{.number = number, .had_it = reader.u8() != 0, .digest = {}};
+      m.digest = reader.octets(kDoneDigestOctets);
+      return whole(reader, std::move(m));
     }
     case Type::refuse:
       return read_refuse(reader, number);

@@ -78,9 +78,11 @@ struct HaveMessage {
   std::vector<FileRange> ranges;  // ascending, with gaps between
   friend bool operator==(const HaveMessage&, const HaveMessage&) = default;
 };
+inline constexpr std::size_t kDoneDigestOctets = 8;
 struct DoneMessage {
   TransferNumber number;
   bool had_it = false;  // the receiver had the content already
+  Bytes digest;         // first octets of the SHA-256 of the file
   friend bool operator==(const DoneMessage&, const DoneMessage&) = default;
 };
 enum class RefuseReason : std::uint8_t {

@@ -39,6 +39,11 @@ constexpr CounterTable<TransferReceiverCounter> kCounters({
      "requests of the transfer service that the disk or the spool could not carry out"},
 });
 
+Bytes done_digest_of(const TransferManifest& manifest) {
+  const ByteSpan digest = ByteSpan(manifest.sha256).first(kDoneDigestOctets);
+  return {digest.begin(), digest.end()};
+}
+
 constexpr std::size_t kSignaturePartOctets = 240;  // fits in the smallest MTU
 
 }  // namespace
@@ -362,7 +367,7 @@ void TransferReceiver::on_news(Instant now, Transfers::iterator at, TransferNews
         counters_.add(TransferReceiverCounter::files);
         emit(RelayEvent::Kind::file_received, *at, news.inbox_name);
       }
-      outbox_.push(key.source, DoneMessage{number, news.had_it});
+      outbox_.push(key.source, DoneMessage{number, news.had_it, done_digest_of(transfer.manifest)});
       return forget(at);
     case TransferNews::State::no_room:
       counters_.add(TransferReceiverCounter::refused);

@@ -325,6 +325,58 @@ TEST(Transfer, an_older_version_that_is_gone_when_the_difference_arrives_costs_t
   EXPECT_EQ(world.inbox(kRight), (Files{{"f", changed}}));
 }
 
+TEST(Transfer, done_for_another_file_of_the_same_number_delivers_nothing) {
+  RelayWorld world(1, both());
+  const Bytes content = content_of(200'000);
+  const auto id = world.send(kLeft, "f", content);
+  world.run_for(minutes(1));
+  const TransferNumber number{static_cast<std::uint32_t>(id.value)};
+  inject(world, kLeft, DoneMessage{number, false, Bytes(8, 0)});
+  world.run_for(seconds(5));
+  EXPECT_EQ(world.item(kLeft, id).state, SpoolState::active);
+  const Bytes sha256 = gateways::sha256_of(content);
+  inject(world, kLeft, DoneMessage{number, false, Bytes(sha256.begin(), sha256.begin() + 8)});
+  world.run_for(seconds(5));
+  EXPECT_EQ(world.item(kLeft, id).state, SpoolState::delivered);
+}
+
+TEST(Transfer, a_number_that_comes_again_with_another_name_is_another_file) {
+  RelayWorld world(1, both());
+  world.run_for(seconds(5));
+  const Bytes content = content_of(100);
+  for (const char* name : {"f", "g"}) {
+    inject(world, kRight, OfferMessage{{7}, false, false, manifest_of(content, name)});
+    world.run_for(seconds(1));
+    inject(world, kRight, BlockMessage{{7}, 0, content});
+    world.run_for(seconds(5));
+  }
+  EXPECT_EQ(world.inbox(kRight), (Files{{"f", content}, {"g", content}}));
+}
+
+TEST(Transfer, a_longer_block_from_the_same_offset_takes_the_place_of_a_shorter_one) {
+  RelayWorld world(1, both());
+  world.run_for(seconds(5));
+  const Bytes content = content_of(1000);
+  auto store = gateways::SqliteStore::open(world.store_config(kRight));
+  ASSERT_TRUE(store);
+  const gateways::TransferKey key{Address{0x01020300}, 7};
+  const auto ask = [&](gateways::StoreOperation operation) {
+    return store->execute(gateways::StoreRequest{{1}, std::move(operation)}).answer;
+  };
+  EXPECT_TRUE(ask(gateways::OpenTransfer{.key = key,
+                                         .source_sap = gateways::kRcopSap,
+                                         .manifest = manifest_of(content),
+                                         .now = {1'700'000'000}}));
+  for (const long size : {500L, 1000L, 10L}) {
+    const auto blocks = std::make_shared<const std::vector<gateways::SaveBlocks::Block>>(
+        1, gateways::SaveBlocks::Block{0, Bytes(content.begin(), content.begin() + size)});
+    EXPECT_TRUE(ask(gateways::SaveBlocks{key, blocks, {1'700'000'000}}));
+  }
+  const auto answer = ask(gateways::FinishTransfer{key, {1'700'000'000}});
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(std::get<gateways::TransferNews>(*answer).state, gateways::TransferNews::State::done);
+}
+
 TEST(Transfer, a_file_of_a_folder_arrives_in_that_folder) {
   RelayWorld world(1, both());
   std::filesystem::create_symlink("/tmp", world.inbox_path(kRight) / "link");

@@ -37,7 +37,7 @@ std::vector<TransferMessage> samples() {
           BlockMessage{{4}, 2000, {1, 2, 3}},
           HaveMessage{{5}, true, {{0, 10}, {20, 30}}},
           HaveMessage{{5}, false, {}},
-          DoneMessage{{6}, true},
+          DoneMessage{{6}, true, Bytes(8, 0xAB)},
           RefuseMessage{{7}, RefuseReason::no_room, "full"},
           SignatureMessage{{8}, 100, 10, Bytes(32, 1), {1, 2}},
           ControlMessage{{9}, ControlAction::cancel, true, "gone"},
@@ -65,7 +65,8 @@ TEST(TransferMessages, octets_of_the_documented_examples) {
             "02 00 00 01 02 00 00 03 00 AA BB");
   EXPECT_EQ(to_hex(encode(HaveMessage{{5}, true, {{0, 2033}}})),
             "03 00 00 00 05 01 00 00 00 00 00 00 07 F1");
-  EXPECT_EQ(to_hex(encode(DoneMessage{{5}, false})), "04 00 00 00 05 00");
+  EXPECT_EQ(to_hex(encode(DoneMessage{{5}, false, Bytes(8, 0xAB)})),
+            "04 00 00 00 05 00 AB AB AB AB AB AB AB AB");
 }
 
 // The octets of a block and the ranges of HAVE may end anywhere; all other prefixes lack a field.
