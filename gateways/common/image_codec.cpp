@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "gateways/common/octet_reader.h"
+
 namespace s5066::gateways {
 namespace {
 
@@ -17,9 +19,14 @@ constexpr int kLargeLevel = 9;
 constexpr std::size_t kSmallOctets = std::size_t{1} << 20;
 constexpr std::size_t kStrongOctets = 8;  // of each block in a signature
 constexpr std::size_t kBlockOctetsMin = 512;
+constexpr std::size_t kBlockOctetsMax = std::size_t{1} << 30;
 constexpr std::size_t kSignatureHeaderOctets = 12;
 /// A delta has at most so many octets for each octet of the file, and some more.
 constexpr std::size_t kDeltaOverheadOctets = 1024;
+
+int level_for(std::size_t octets) {
+  return octets <= kSmallOctets ? kSmallLevel : kLargeLevel;
+}
 
 /// Returns an empty string of octets if the content does not shrink.
 Bytes compress(ByteSpan content, int level) {
@@ -77,6 +84,17 @@ rs_result copy_from_base(void* base, rs_long_t position, std::size_t* octets, vo
   return RS_DONE;
 }
 
+/// Returns true if the header of a signature is one that signature_of() writes. Small blocks would
+/// cost much time, and short sums would find blocks that are not the same.
+bool is_our_signature(ByteSpan signature) {
+  OctetReader reader(signature);
+  const std::uint32_t magic = reader.u32();
+  const std::uint32_t block = reader.u32();
+  const std::uint32_t strong = reader.u32();
+  return magic == RS_RK_BLAKE2_SIG_MAGIC && block >= kBlockOctetsMin && block <= kBlockOctetsMax &&
+         strong == kStrongOctets;
+}
+
 }  // namespace
 
 FileImage compressed_image(ByteSpan content) {
@@ -86,7 +104,7 @@ FileImage compressed_image(ByteSpan content) {
       !saves_enough(compress(sample, kTrialLevel).size(), sample.size())) {
     return {};
   }
-  Bytes image = compress(content, content.size() <= kSmallOctets ? kSmallLevel : kLargeLevel);
+  Bytes image = compress(content, level_for(content.size()));
   if (!saves_enough(image.size(), content.size())) return {};
   return {ImageForm::zstd, std::move(image)};
 }
@@ -100,6 +118,7 @@ Result<Bytes> signature_of(ByteSpan content) {
 }
 
 Result<Bytes> delta_image(ByteSpan signature, ByteSpan content) {
+  if (!is_our_signature(signature)) return Error{ErrorCode::bad_field, "rdiff: signature"};
   rs_signature_t* loaded = nullptr;
   const Job load(rs_loadsig_begin(&loaded));
   auto read = run(load.get(), signature, 0);
@@ -109,9 +128,9 @@ Result<Bytes> delta_image(ByteSpan signature, ByteSpan content) {
     return Error{ErrorCode::bad_field, "rdiff: signature"};
   }
   const Job job(rs_delta_begin(sums.get()));
-  const auto delta = run(job.get(), content, 2 * content.size() + kDeltaOverheadOctets);
+  const auto delta = run(job.get(), content, content.size());
   if (!delta) return delta.error();
-  Bytes image = compress(*delta, kSmallLevel);
+  Bytes image = compress(*delta, level_for(delta->size()));
   if (image.empty()) return Error{ErrorCode::io, "zstd"};
   return image;
 }

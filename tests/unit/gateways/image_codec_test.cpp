@@ -62,6 +62,26 @@ TEST(ImageCodec, a_text_with_one_percent_changed_crosses_in_under_five_percent) 
   EXPECT_EQ(*apply_delta(old, *delta, changed.size()), changed);
 }
 
+TEST(ImageCodec, a_signature_with_small_blocks_or_short_sums_is_refused) {
+  const Bytes text = text_of(50'000);
+  const Bytes signature = *signature_of(text);
+  EXPECT_TRUE(delta_image(signature, text));
+  for (const std::size_t at : {3u, 11u}) {  // the magic number, the octets of a strong sum
+    Bytes changed = signature;
+    changed[at] ^= 1;
+    EXPECT_FALSE(delta_image(changed, text)) << at;
+  }
+  Bytes small = signature;
+  small[4] = small[5] = 0;
+  small[6] = 1;
+  small[7] = 255;  // 511 octets
+  EXPECT_FALSE(delta_image(small, text));
+}
+
+TEST(ImageCodec, a_difference_larger_than_the_file_is_not_made) {
+  EXPECT_FALSE(delta_image(*signature_of(text_of(50'000)), random_octets(50'000)));
+}
+
 TEST(ImageCodec, a_difference_that_does_not_fit_its_base_is_an_error_or_another_file) {
   const Bytes old = text_of(50'000);
   Bytes changed = old;
