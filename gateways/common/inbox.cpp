@@ -54,6 +54,8 @@ bool write_all(int fd, ByteSpan content) {
   return true;
 }
 
+constexpr mode_t kModeUnknown = 0640;  // of a file whose sender says nothing of it
+
 bool set_attributes(int fd, const Inbox::Attributes& attributes) {
   if (attributes.mode != 0) {
     const auto mode = static_cast<mode_t>((attributes.mode & 0777) | 0600);
@@ -125,7 +127,7 @@ Result<std::string> Inbox::write_temporary(ByteSpan content, const Attributes& a
   for (unsigned i = 0; !file && i < kTemporaryTries; ++i) {
     name = std::to_string(next_number_++) + ".part";
     file = posix::Fd(::openat(folders->temporary.get(), name.c_str(),
-                              O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640));
+                              O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kModeUnknown));
     if (!file && errno != EEXIST) break;
   }
   const std::string what = "inbox " + directory_;
@@ -142,6 +144,19 @@ Result<std::string> Inbox::write_temporary(ByteSpan content, const Attributes& a
     return done.error();
   }
   return name;
+}
+
+Result<void> Inbox::set_temporary(const std::string& temporary_name, const Attributes& attributes) {
+  auto folders = open_folders(directory_, false);
+  if (!folders) return folders.error();
+  const posix::Fd file(::openat(folders->temporary.get(), temporary_name.c_str(),
+                                O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  const bool reset =
+      file && ::fchmod(file.get(), kModeUnknown) == 0 && ::futimens(file.get(), nullptr) == 0;
+  if (!reset || !set_attributes(file.get(), attributes) || ::fsync(file.get()) != 0) {
+    return os_error("inbox " + directory_);
+  }
+  return {};
 }
 
 Result<Inbox::Temporary> Inbox::find_temporary(const std::string& temporary_name) {

@@ -40,6 +40,9 @@ class Inbox {
   Result<std::string> write_temporary(ByteSpan content) { return write_temporary(content, {}); }
   Result<std::string> write_temporary(ByteSpan content, const Attributes& attributes);
 
+  /// Gives a temporary file other attributes.
+  Result<void> set_temporary(const std::string& temporary_name, const Attributes& attributes);
+
   enum class Temporary { present, absent };
   /// Fails when the inbox or its hidden folder is not there: then nothing is known.
   Result<Temporary> find_temporary(const std::string& temporary_name);

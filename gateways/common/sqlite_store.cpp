@@ -515,16 +515,19 @@ Result<SqliteStore::ReceivedRow> SqliteStore::insert_received(const StoreFile& f
     done = insert.error();
   }
   if (!done) {
-    // A commit that reported an error may yet turn out to have happened when the power goes, and
-    // recover() takes a row without its file for published. So the file stays; the next try uses
-    // it, or the next start removes it.
-    if (spares_.size() < kSparesMax) {
-      spares_.push_back({Bytes(sha256.begin(), sha256.end()), row.temporary_name});
-    }
+    keep_spare(sha256, row.temporary_name);
     return done.error();
   }
   row.id = db_.last_insert_id();
   return row;
+}
+
+// A commit that reported an error may yet turn out to have happened when the power goes, and
+// recover() takes a row without its file for published. So the file stays; the next try uses it, or
+// the next start removes it.
+void SqliteStore::keep_spare(ByteSpan sha256, const std::string& temporary_name) {
+  if (spares_.size() >= kSparesMax) return;
+  spares_.push_back({Bytes(sha256.begin(), sha256.end()), temporary_name});
 }
 
 Result<std::string> SqliteStore::take_temporary(const StoreFile& file, ByteSpan sha256) {
@@ -537,7 +540,9 @@ Result<std::string> SqliteStore::take_temporary(const StoreFile& file, ByteSpan 
   std::string name = std::move(spare->temporary_name);
   spares_.erase(spare);
   const auto there = inbox_.find_temporary(name);
-  if (there && *there == Inbox::Temporary::present) return name;
+  const bool usable =
+      there && *there == Inbox::Temporary::present && inbox_.set_temporary(name, attributes).ok();
+  if (usable) return name;
   return inbox_.write_temporary(content, attributes);
 }
 
@@ -928,8 +933,11 @@ Result<TransferNews> SqliteStore::put_into_inbox(const TransferTable::Row& trans
   auto row = insert_received(file, transfer.manifest.sha256);
   if (!row) return row.error();
   auto noted = TransferTable(db_).note_received(transfer.id, row->id);
-  if (!noted) return noted.error();
-  if (auto done = transaction->commit(); !done) return done.error();
+  if (noted) noted = transaction->commit();
+  if (!noted) {
+    keep_spare(transfer.manifest.sha256, row->temporary_name);
+    return noted.error();
+  }
   return publish_transfer(transfer, *row, now);
 }
 
@@ -1022,7 +1030,7 @@ Result<StoreAnswer> SqliteStore::run(const SendFromInbox& operation) {
   {
     auto row = db_.prepare(
         "SELECT 1 FROM outgoing JOIN outgoing_file ON item = id WHERE destination = ? AND request "
-        "= ? LIMIT 1");
+        "= ? AND request <> 0 LIMIT 1");
     if (!row) return row.error();
     const auto found = row->bind_text(to_string(operation.to)).bind(operation.request).step();
     if (!found) return found.error();

@@ -138,6 +138,7 @@ class SqliteStore {
                                                    std::size_t size);
   Result<bool> has_id_come_round(const StoreFile& file, std::int64_t row);
   Result<ReceivedRow> insert_received(const StoreFile& file, ByteSpan sha256);
+  void keep_spare(ByteSpan sha256, const std::string& temporary_name);
   Result<std::string> take_temporary(const StoreFile& file, ByteSpan sha256);
   Result<std::string> finish_received(const ReceivedRow& row);
   Result<void> note_published(std::int64_t row, const std::string& name);

@@ -2,6 +2,7 @@
 #include "gateways/common/inbox.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 
@@ -117,6 +118,21 @@ TEST_F(InboxTest, a_file_appears_whole_and_leaves_nothing_temporary) {
   EXPECT_EQ(publish("a.txt"), "a.txt");
   EXPECT_EQ(test::visible_files(directory).at("a.txt"), kHello);
   EXPECT_TRUE(inbox.temporaries()->empty());
+}
+
+TEST_F(InboxTest, a_temporary_file_gets_the_attributes_of_the_file_that_uses_it) {
+  const auto temporary = inbox.write_temporary(kHello, {1'500'000'000, 0755});
+  ASSERT_TRUE(temporary);
+  const fs::path path = fs::path(directory) / Inbox::kTemporaryFolder / *temporary;
+  ASSERT_TRUE(inbox.set_temporary(*temporary, {1'600'000'000, 0604}));
+  struct stat status {};
+  ASSERT_EQ(::stat(path.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mtime, 1'600'000'000);
+  EXPECT_EQ(status.st_mode & 0777, 0604u);
+  ASSERT_TRUE(inbox.set_temporary(*temporary, {}));
+  ASSERT_EQ(::stat(path.c_str(), &status), 0);
+  EXPECT_GT(status.st_mtime, 1'600'000'000);
+  EXPECT_EQ(status.st_mode & 0777, 0640u);
 }
 
 TEST_F(InboxTest, an_existing_file_is_never_overwritten) {
