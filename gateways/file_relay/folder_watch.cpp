@@ -27,6 +27,17 @@ Result<void> make_folder(const std::string& path) {
   return {};
 }
 
+/// Nobody else may put files into a folder from which they are sent without a look at them.
+Result<void> make_own_folder(const std::string& path) {
+  if (auto made = make_folder(path); !made) return made;
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0) return os_error(path);
+  if (status.st_uid != ::geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return Error{ErrorCode::refused, path + ": others may write into it"};
+  }
+  return {};
+}
+
 }  // namespace
 
 /// Returns the regular files, without symbolic links and hidden names.
@@ -63,7 +74,7 @@ Result<void> FolderWatch::send(const std::string& name, std::size_t octets_max,
                                const Accept& accept) {
   const std::string taken = folder_.directory + "/.sending/" + name;
   if (!accepted_.contains(name)) {
-    const auto file = read_file_to_send(taken, octets_max);
+    const auto file = read_file_to_send(taken, octets_max, false);
     if (!file) return file.error();
     const bool tried = !tried_.insert(name).second;
     if (auto accepted = accept(folder_, *file, !looked_ || tried); !accepted) return accepted;
@@ -86,7 +97,7 @@ Result<void> FolderWatch::send(const std::string& name, std::size_t octets_max,
 std::vector<std::string> FolderWatch::look(std::size_t octets_max, const Accept& accept) {
   std::vector<std::string> problems;
   const std::string sending = folder_.directory + "/.sending";
-  const auto made = make_folder(sending);
+  const auto made = make_own_folder(sending);
   tell("", made, problems);
   if (!made) return problems;
   auto files = files_in(folder_.directory);

@@ -111,10 +111,11 @@ void Handover::remove(const std::string& word) const {
   if (is_word(word)) ::unlink((folder_ + "/" + word).c_str());
 }
 
-Result<HandedFile> read_file_to_send(const std::string& path, std::size_t octets_max) {
+Result<HandedFile> read_file_to_send(const std::string& path, std::size_t octets_max, bool follow) {
+  const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (follow ? 0 : O_NOFOLLOW);
   for (int i = 0; i < kReadTries; ++i) {
     // O_NONBLOCK, because a FIFO would wait for a writer.
-    const posix::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    const posix::Fd file(::open(path.c_str(), flags));
     if (!file) return os_error(path);
     struct stat before {};
     struct stat after {};

@@ -35,8 +35,10 @@ class Handover {
   std::string folder_;
 };
 
-/// Reads a regular file. An error if it changes while it is read.
-Result<HandedFile> read_file_to_send(const std::string& path, std::size_t octets_max);
+/// Reads a regular file. An error if it changes while it is read, or if it is a symbolic link that
+/// is not to be followed.
+Result<HandedFile> read_file_to_send(const std::string& path, std::size_t octets_max,
+                                     bool follow = true);
 
 /// One word of a request for any text, and back. Nothing if the word is no such text.
 std::string to_percent(std::string_view text);

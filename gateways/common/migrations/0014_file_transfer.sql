@@ -29,6 +29,9 @@ CREATE TABLE IF NOT EXISTS transfer_in (
   changed_utc INTEGER NOT NULL,
   UNIQUE (source, number)
 ) STRICT;
+CREATE INDEX IF NOT EXISTS transfer_open ON transfer_in (source) WHERE state = 'open';
+CREATE INDEX IF NOT EXISTS received_by_content ON received (sha256);
+CREATE INDEX IF NOT EXISTS outgoing_file_request ON outgoing_file (request) WHERE request <> 0;
 CREATE TABLE IF NOT EXISTS transfer_block (
   transfer INTEGER NOT NULL,
   at INTEGER NOT NULL,

@@ -148,6 +148,16 @@ TEST_F(FolderWatchTest, links_and_hidden_files_do_not_go) {
   EXPECT_EQ(accepted, Names());
 }
 
+TEST_F(FolderWatchTest, a_folder_for_taken_files_that_others_may_write_into_is_refused) {
+  write_text(outbox / ".sending/f", "text");
+  fs::permissions(outbox / ".sending", fs::perms::group_write, fs::perm_options::add);
+  EXPECT_EQ(look().size(), 1u);
+  EXPECT_EQ(accepted, Names());
+  fs::permissions(outbox / ".sending", fs::perms::group_write, fs::perm_options::remove);
+  look();
+  EXPECT_EQ(accepted.size(), 1u);
+}
+
 TEST_F(FolderWatchTest, after_a_restart_a_file_that_was_being_sent_may_be_in_the_spool) {
   write_text(outbox / ".sending/f", "text");
   look();
