@@ -31,6 +31,8 @@ constexpr std::int64_t kFilesUntilIdIsReused = kFilesUntilIdIsNew + 32;
 
 constexpr std::uint8_t kPriorityMax = 15;
 
+constexpr const char* kTooManyOctets = "too many octets have begun to arrive";
+
 constexpr const char* kReserveSuffix = ".reserve";
 
 /// The columns read_item() expects, in its order.
@@ -619,7 +621,8 @@ Result<StoreAnswer> SqliteStore::run(const Purge& operation) {
   auto received = purge(
       "SELECT id FROM received INDEXED BY received_by_source",
       {"DELETE FROM received WHERE id = ?1 AND state = 'delivered' AND received_utc < ?2"}, before);
-  auto offered = TransferTable(db_).purge({operation.now.value - config_.keep_partial_s}, {before});
+  auto offered = TransferTable(db_).purge({operation.now.value - config_.keep_partial_s}, {before},
+                                          operation.now);
   if (!sent) return sent.error();
   if (!received) return received.error();
   if (!offered) return offered.error();
@@ -697,6 +700,14 @@ Result<TransferNews> SqliteStore::go_on(const TransferTable::Row& row,
     if (auto ended = table.end(row.id, operation.now); !ended) return ended.error();
     return repeat_of(**by_bftp);
   }
+  const auto use = table.use_of(operation.key.source);
+  if (!use) return use.error();
+  const std::uint64_t octets = use->octets + operation.manifest.image_octets;
+  if (octets > config_.station_transfer_octets_max + row.manifest.image_octets) {
+    news.state = TransferNews::State::no_room;
+    news.text = kTooManyOctets;
+    return news;
+  }
   if (auto updated = table.update(row, operation); !updated) return updated.error();
   auto have = table.have(row.id);
   if (!have) return have.error();
@@ -712,15 +723,21 @@ Result<TransferNews> SqliteStore::begin_transfer(const OpenTransfer& operation) 
   if (!by_bftp) return by_bftp.error();
   if (*by_bftp) return repeat_of(**by_bftp);
   TransferNews news;
-  const auto use = TransferTable(db_).use_of(operation.key.source);
+  auto use = TransferTable(db_).use_of(operation.key.source);
   if (!use) return use.error();
   news.state = TransferNews::State::no_room;
   if (use->transfers >= config_.station_transfers_max) {
-    news.text = "too many files have begun to arrive";
-    return news;
+    const auto dropped = TransferTable(db_).drop_oldest(operation.key.source);
+    if (!dropped) return dropped.error();
+    if (!*dropped) {
+      news.text = "too many files have begun to arrive";
+      return news;
+    }
+    use = TransferTable(db_).use_of(operation.key.source);
+    if (!use) return use.error();
   }
   if (use->octets + manifest.image_octets > config_.station_transfer_octets_max) {
-    news.text = "too many octets have begun to arrive";
+    news.text = kTooManyOctets;
     return news;
   }
   if (auto disk = check_disk(); !disk) {

@@ -250,8 +250,37 @@ Result<void> TransferTable::remove_octets(std::int64_t id) {
   return remove->bind(id).run();
 }
 
-Result<void> TransferTable::purge(UtcSeconds open_before, UtcSeconds done_before) {
+Result<bool> TransferTable::drop_oldest(Address source) {
+  std::int64_t id = 0;
+  {
+    auto row = db_.prepare(
+        "SELECT id FROM transfer_in WHERE source = ? AND state = 'open' AND received = 0 ORDER BY "
+        "changed_utc, id LIMIT 1");
+    if (!row) return row.error();
+    const auto found = row->bind(source.value).step();
+    if (!found) return found.error();
+    if (!*found) return false;
+    id = row->integer(0);
+  }
+  if (auto gone = drop(id); !gone) return gone.error();
+  return true;
+}
+
+Result<void> TransferTable::purge(UtcSeconds open_before, UtcSeconds done_before, UtcSeconds now) {
   std::vector<std::int64_t> ids;
+  {
+    auto rows = db_.prepare(select_rows("WHERE state = 'open' AND received = 0"));
+    if (!rows) return rows.error();
+    while (true) {
+      const auto row = rows->step();
+      if (!row) return row.error();
+      if (!*row) break;
+      const auto open = read(*rows);
+      const bool given_up = open && open->manifest.expiry_s > 0 &&
+                            open->changed.value + open->manifest.expiry_s < now.value;
+      if (given_up) ids.push_back(open->id);
+    }
+  }
   {
     auto rows = db_.prepare(
         "SELECT id FROM transfer_in WHERE (state = 'open' AND changed_utc < ?) OR (state = 'done' "

@@ -50,8 +50,12 @@ class TransferTable {
   Result<void> note_received(std::int64_t row, std::int64_t received);
   Result<void> end(std::int64_t row, UtcSeconds now);
   Result<void> drop(std::int64_t row);
-  /// Forgets transfers that nothing has come for, and those that were done, before these times.
-  Result<void> purge(UtcSeconds open_before, UtcSeconds done_before);
+  /// Forgets the open transfer of a station for which nothing has come for longest. Returns false
+  /// if there is none.
+  Result<bool> drop_oldest(Address source);
+  /// Forgets transfers that nothing has come for, and those that were done, before these times, and
+  /// those that their senders have given up by now.
+  Result<void> purge(UtcSeconds open_before, UtcSeconds done_before, UtcSeconds now);
 
  private:
   Result<void> remove_octets(std::int64_t row);

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <fstream>
+#include <set>
 
 #include "gateways/common/block_digests.h"
 #include "gateways/common/sha256.h"
@@ -375,6 +376,45 @@ TEST(Transfer, a_longer_block_from_the_same_offset_takes_the_place_of_a_shorter_
   const auto answer = ask(gateways::FinishTransfer{key, {1'700'000'000}});
   ASSERT_TRUE(answer);
   EXPECT_EQ(std::get<gateways::TransferNews>(*answer).state, gateways::TransferNews::State::done);
+}
+
+TEST(Transfer, what_one_station_has_begun_is_limited_and_ends_with_the_life_of_the_file) {
+  RelayWorld world(1, both());
+  auto& config = world.store_config(kRight);
+  config.station_transfers_max = 2;
+  config.station_transfer_octets_max = 5000;
+  auto store = gateways::SqliteStore::open(config);
+  ASSERT_TRUE(store);
+  const auto ask = [&](gateways::StoreOperation operation) {
+    return store->execute(gateways::StoreRequest{{1}, std::move(operation)}).answer;
+  };
+  const auto offer = [&](std::uint32_t number, std::size_t octets, std::int64_t at) {
+    gateways::OpenTransfer open{.key = {Address{0x01020300}, number},
+                                .source_sap = gateways::kRcopSap,
+                                .manifest = manifest_of(content_of(octets, number)),
+                                .now = {at}};
+    open.manifest.expiry_s = 1000;
+    const auto answer = ask(std::move(open));
+    return std::get<gateways::TransferNews>(*answer).state;
+  };
+  const auto numbers = [&] {
+    const auto answer = ask(gateways::ListTransfers{10});
+    std::set<std::uint32_t> found;
+    for (const auto& from : std::get<gateways::OpenTransfers>(*answer).transfers) {
+      found.insert(from.key.number);
+    }
+    return found;
+  };
+  using State = gateways::TransferNews::State;
+  using Numbers = std::set<std::uint32_t>;
+  EXPECT_EQ(offer(1, 1000, 100), State::open);
+  EXPECT_EQ(offer(2, 1000, 101), State::open);
+  EXPECT_EQ(offer(1, 4000, 102), State::open);
+  EXPECT_EQ(offer(1, 4001, 103), State::no_room);
+  EXPECT_EQ(offer(3, 1000, 104), State::open) << "in place of the one that changed longest ago";
+  EXPECT_EQ(numbers(), (Numbers{1, 3}));
+  EXPECT_TRUE(ask(gateways::Purge{{1103}}));
+  EXPECT_EQ(numbers(), (Numbers{3}));
 }
 
 TEST(Transfer, a_file_of_a_folder_arrives_in_that_folder) {
