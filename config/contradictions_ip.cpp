@@ -45,9 +45,21 @@ void check_routes(const Section& client, const ip_client::IpConfig& setup) {
   }
 }
 
+/// Interception of such a row takes connections that belong to this host or to other networks.
+bool is_too_wide(const ip_client::IpPrefix& prefix) {
+  if (prefix.bits == 0) return true;
+  const ip_client::IpPrefix loopback{ip_client::IpAddress::v4(0x7F000000), 8};
+  return prefix.contains(loopback.address) || loopback.contains(prefix.address);
+}
+
 void check_proxy(const Section& proxy, const ip_client::IpConfig& setup) {
   if (setup.proxy.interactive_priority < setup.proxy.priority) {
     proxy.complain("interactive_priority", "must not be below priority");
+  }
+  if (setup.proxy.enabled && setup.proxy.transparent &&
+      std::any_of(setup.routes.begin(), setup.routes.end(),
+                  [](const ip_client::Route& route) { return is_too_wide(route.prefix); })) {
+    proxy.complain("transparent", "cannot go with a default route or with one to 127.0.0.0/8");
   }
   if (setup.proxy.name_station &&
       std::none_of(setup.routes.begin(), setup.routes.end(), [&](const ip_client::Route& route) {

@@ -23,7 +23,7 @@ struct ProxyConfig {
   bool enabled = true;
   std::string socks_address = "127.0.0.1";
   std::uint16_t socks_port = 1080;  // 0: no SOCKS5
-  bool transparent = true;
+  bool transparent = false;
   std::vector<ProxyAllow> allow;        // in addition to the addresses of the interface
   std::optional<Address> name_station;  // resolves names of SOCKS5 clients
   bool compress = true;

@@ -82,7 +82,8 @@ sys.exit(0 if got == right else 1)
 class World(two_stations.World):
     def configure(self, name):
         peer = 3 - STATIONS[name]
-        self.more["ip"] = f'tcp_proxy {{ name_station: "1.2.0.{peer}" }}\n'
+        self.more["ip"] = (f'tcp_proxy {{ name_station: "1.2.0.{peer}" transparent: true '
+                           f'allow {{ prefix: "10.66.0.{STATIONS[name]}/32" }} }}\n')
         super().configure(name)
 
 

@@ -92,5 +92,16 @@ icmp_from: "fd00::1"
       "f:7:1: icmp_from: \"fd00::1\" must be an IPv4 address\n");
 }
 
+TEST(ConfigLoad, interception_is_off_by_default_and_refused_with_a_wide_route) {
+  EXPECT_FALSE(ip_client::ProxyConfig{}.transparent);
+  const std::string row = "tcp_proxy { transparent: true }\nroutes { station: \"1.2.3.4\" prefix: ";
+  EXPECT_TRUE(parse_ip("f", row + "\"10.5.0.0/16\" }\n").value);
+  for (const char* prefix : {"0.0.0.0/0", "127.0.0.1/32", "127.0.0.0/8", "64.0.0.0/2", "::/0"}) {
+    const auto loaded = parse_ip("f", row + "\"" + prefix + "\" }\n");
+    EXPECT_FALSE(loaded.value) << prefix;
+    EXPECT_NE(all_lines(loaded.problems).find("cannot go with a default route"), std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace s5066::config
