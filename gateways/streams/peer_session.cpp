@@ -20,6 +20,7 @@ constexpr std::size_t kResetsMax = 4096;
 constexpr std::size_t kLateAcksMax = 256;
 /// A node may refuse at once. The next attempt comes after this time.
 constexpr Duration kHold = seconds(2);
+constexpr Duration kOverdue = std::chrono::milliseconds(1);
 constexpr std::size_t kUpduOctetsMin = 512;
 constexpr std::size_t kUpduOctetsUnheard = 1024;
 constexpr double kUpduSeconds = 20;  // of air time of one U_PDU on a slow line
@@ -191,6 +192,7 @@ void PeerSession::end_session(ResetCode code) {
   ++session_;
   seen_ = SeenNumbers();
   resets_.clear();
+  late_acks_.clear();
   closed_.clear();
   closed_order_.clear();
 }
@@ -285,10 +287,23 @@ void PeerSession::on_frame(Instant now, const OpenFrame& open) {
   deliver(now, *stream);
 }
 
+/// A peer that still sends on a stream that was reset here has not got the RESET.
+void PeerSession::answer_closed(StreamName name) {
+  const auto closed = closed_.find(name);
+  if (closed == closed_.end() || closed->second) return;
+  for (const auto& [id, handed] : handed_) {
+    for (const Sent& part : handed.parts) {
+      const auto* const reset = std::get_if<SentReset>(&part);
+      if (reset != nullptr && reset->stream == name) return;
+    }
+  }
+  if (resets_.size() < kResetsMax) resets_.try_emplace(name, ResetCode::unknown_stream);
+}
+
 void PeerSession::on_frame(Instant now, const DataFrame& data) {
   const StreamName name{!data.stream.ours, data.stream.number};
   Stream* const stream = peer_stream(now, name);
-  if (stream == nullptr) return;
+  if (stream == nullptr) return answer_closed(name);
   if (name.ours) stream->open = Stream::Open::known;
   stream->active_at = now;
   const auto fresh = stream->receive.on_data(data);
@@ -774,11 +789,13 @@ std::optional<Instant> PeerSession::next_deadline(Instant now) const {
   const auto at = [&](Instant when) {
     if (when > now && (!next || when < *next)) next = when;
   };
+  // A time that has passed unnoticed, because the turnaround became shorter, is due at once.
+  const auto soon = [&](Instant when) { at(std::max(when, now + kOverdue)); };
   const StreamsConfig& config = shared_.config;
   const Duration turn = window_.turnaround().value_or(Duration::zero());
   if (asked_at_) {
-    at(*asked_at_ + (config.capability_wait + 4 * turn) / 2);
-    at(*asked_at_ + config.capability_wait + 4 * turn);
+    if (!asked_again_) soon(*asked_at_ + (config.capability_wait + 4 * turn) / 2);
+    soon(*asked_at_ + config.capability_wait + 4 * turn);
   }
   if (silent_since_) {
     at(*silent_since_ + config.give_up_after);
@@ -791,7 +808,7 @@ std::optional<Instant> PeerSession::next_deadline(Instant now) const {
     at(stream.active_at + (stream.opened ? config.idle_max : config.unopened_max));
     if (stream.ack_at) at(*stream.ack_at);
     if (stream.waiting_since) at(*stream.waiting_since + config.coalesce);
-    if (stream.opened) at(probe_due_at(stream));
+    if (stream.opened && !stream.probe_due) soon(probe_due_at(stream));
   }
   return next;
 }

@@ -165,6 +165,7 @@ class PeerSession {
   void on_frame(Instant now, const AckFrame& ack);
   void on_frame(Instant now, const ResetFrame& reset);
   void on_frame(Instant now, const ProbeFrame& probe);
+  void answer_closed(StreamName name);
   void on_peer_lost(Instant now);
   Stream* peer_stream(Instant now, StreamName name);
   void deliver(Instant now, Stream& stream);

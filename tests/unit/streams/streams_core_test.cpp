@@ -12,6 +12,14 @@ using namespace std::chrono_literals;
 using test::address;
 using test::VirtualLink;
 
+/// U_PDU of a far end with this epoch.
+Bytes updu_of(std::uint32_t epoch, const std::vector<Frame>& frames, std::uint32_t to = 0) {
+  Bytes updu;
+  encode(StreamsHeader{.from_epoch = epoch, .to_epoch = to}, updu);
+  for (const Frame& frame : frames) encode(frame, updu);
+  return updu;
+}
+
 // --- Opening, order, closing ---------------------------------------------------------------------
 
 TEST(Streams, the_first_data_goes_with_the_opening) {
@@ -132,6 +140,26 @@ TEST(Streams, a_stream_above_the_limit_is_refused_at_either_end) {
   const auto more = link.open(2, 1, {});
   link.run_for(1min);
   EXPECT_EQ(link.client(more).reset, ResetCode::limit);
+}
+
+TEST(Streams, data_of_a_stream_that_was_reset_is_answered_by_a_reset_again) {
+  VirtualLink link(22, 3);
+  link.open(1, 2, {});  // script 0 exists
+  link.plain.insert(2);
+  const auto resets = [&] {
+    std::size_t count = 0;
+    for (const gateways::SisUnidata& unidata : link.sent(0)) {
+      const auto pdu = decode_streams(unidata.updu);
+      for (const Frame& frame : pdu->frames) count += std::holds_alternative<ResetFrame>(frame);
+    }
+    return count;
+  };
+  const DataFrame over{{true, 1}, false, false, kFirstWindow, Bytes(1, 'x')};
+  link.inject(0, 2, updu_of(5, {OpenFrame{1, {"host0", 80}}, over}));
+  EXPECT_EQ(resets(), 1u);
+  link.run_for(1min);
+  link.inject(0, 2, updu_of(5, {over}));
+  EXPECT_EQ(resets(), 2u);
 }
 
 // --- Faults of the link --------------------------------------------------------------------------
@@ -255,6 +283,28 @@ TEST(Streams, a_peer_that_restarts_resets_the_streams_and_new_ones_work) {
   const auto next = link.open(0, 1, {.to_server = 5000, .to_client = 5000});
   ASSERT_TRUE(link.run_until_settled(1h));
   EXPECT_TRUE(link.done(next));
+}
+
+TEST(Streams, acknowledgements_that_wait_end_with_their_session) {
+  VirtualLink link(21);
+  const auto stream = link.open(1, 0, {.to_server = 100, .to_client = 100});
+  ASSERT_TRUE(link.run_until_settled(10min));
+  ASSERT_TRUE(link.done(stream));
+  link.run_for(1min);
+  const std::uint32_t epoch = decode_streams(link.sent(1)[0].updu)->header.from_epoch;
+  const std::uint32_t own = decode_streams(link.sent(0)[0].updu)->header.from_epoch;
+  const auto tell = [&](const Bytes& updu) {
+    link.core(0).on_sis(link.now(), gateways::SisIndication{address(1), SapId{9}, updu});
+  };
+  tell(updu_of(epoch, {ProbeFrame{{true, 1}}}, own));
+  tell(updu_of(epoch + 1, {}, own));  // a new life, before the answer has gone
+  const std::size_t before = link.sent(0).size();
+  link.discover(0, 1);  // drains
+  link.run_for(1min);
+  for (std::size_t i = before; i < link.sent(0).size(); ++i) {
+    const auto pdu = decode_streams(link.sent(0)[i].updu);
+    for (const Frame& frame : pdu->frames) EXPECT_FALSE(std::holds_alternative<AckFrame>(frame));
+  }
 }
 
 // Late U_PDUs of the killed process and rejected ones that arrive are part of this.
