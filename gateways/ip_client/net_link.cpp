@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 namespace s5066::ip_client {
@@ -76,6 +77,26 @@ InterfaceState state_of(int socket, const std::string& interface) {
   if (::ioctl(socket, SIOCGIFMTU, &request) == 0) state.mtu = request.ifr_mtu;
   if (::ioctl(socket, SIOCGIFFLAGS, &request) == 0) state.up = (request.ifr_flags & IFF_UP) != 0;
   return state;
+}
+
+/// Returns the addresses of one interface, or of all if none is named.
+std::vector<IpAddress> find_addresses(const std::optional<std::string>& interface) {
+  std::vector<IpAddress> found;
+  ifaddrs* list = nullptr;
+  if (::getifaddrs(&list) != 0) return found;
+  for (const ifaddrs* at = list; at != nullptr; at = at->ifa_next) {
+    if (at->ifa_addr == nullptr || (interface && *interface != at->ifa_name)) continue;
+    const auto* octets = reinterpret_cast<const std::uint8_t*>(at->ifa_addr);
+    if (at->ifa_addr->sa_family == AF_INET) {
+      found.push_back(
+          IpAddress::read(false, ByteSpan(octets + offsetof(sockaddr_in, sin_addr), 4)));
+    } else if (at->ifa_addr->sa_family == AF_INET6) {
+      found.push_back(
+          IpAddress::read(true, ByteSpan(octets + offsetof(sockaddr_in6, sin6_addr), 16)));
+    }
+  }
+  ::freeifaddrs(list);
+  return found;
 }
 
 }  // namespace
@@ -203,22 +224,11 @@ bool has_interface(const std::string& interface) {
 }
 
 std::vector<IpAddress> addresses_of(const std::string& interface) {
-  std::vector<IpAddress> found;
-  ifaddrs* list = nullptr;
-  if (::getifaddrs(&list) != 0) return found;
-  for (const ifaddrs* at = list; at != nullptr; at = at->ifa_next) {
-    if (at->ifa_addr == nullptr || interface != at->ifa_name) continue;
-    const auto* octets = reinterpret_cast<const std::uint8_t*>(at->ifa_addr);
-    if (at->ifa_addr->sa_family == AF_INET) {
-      found.push_back(
-          IpAddress::read(false, ByteSpan(octets + offsetof(sockaddr_in, sin_addr), 4)));
-    } else if (at->ifa_addr->sa_family == AF_INET6) {
-      found.push_back(
-          IpAddress::read(true, ByteSpan(octets + offsetof(sockaddr_in6, sin6_addr), 16)));
-    }
-  }
-  ::freeifaddrs(list);
-  return found;
+  return find_addresses(interface);
+}
+
+std::vector<IpAddress> addresses_of_host() {
+  return find_addresses(std::nullopt);
 }
 
 }  // namespace s5066::ip_client

@@ -45,5 +45,7 @@ class NetLink {
 bool has_interface(const std::string& interface);
 /// Returns the addresses that the interface has now.
 std::vector<IpAddress> addresses_of(const std::string& interface);
+/// Returns the addresses of all interfaces.
+std::vector<IpAddress> addresses_of_host();
 
 }  // namespace s5066::ip_client

@@ -24,7 +24,7 @@ struct ProxyConfig {
   std::string socks_address = "127.0.0.1";
   std::uint16_t socks_port = 1080;  // 0: no SOCKS5
   bool transparent = false;
-  std::vector<ProxyAllow> allow;        // in addition to the addresses of the interface
+  std::vector<ProxyAllow> allow;        // a far end may connect to nothing else
   std::optional<Address> name_station;  // resolves names of SOCKS5 clients
   bool compress = true;
   std::uint32_t streams_max = 512;

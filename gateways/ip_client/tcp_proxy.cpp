@@ -435,9 +435,20 @@ void TcpProxy::carry_out(gateways::SisUnidata& unidata) {
 
 // --- Connections to servers ----------------------------------------------------------------------
 
+/// A far end that reached our listeners could use the radio as an application of this host.
+bool TcpProxy::is_own_listener(const IpAddress& address, std::uint16_t port) const {
+  const auto has_port = [port](const std::optional<Tcp::acceptor>& one) {
+    error_code error;
+    return one && one->local_endpoint(error).port() == port && !error;
+  };
+  if (!has_port(socks_) && !has_port(transparent_v4_) && !has_port(transparent_v6_)) return false;
+  if (address.is_loopback() || address.is_unspecified()) return true;
+  const auto own = addresses_of_host();
+  return std::find(own.begin(), own.end(), address) != own.end();
+}
+
 bool TcpProxy::allowed(const IpAddress& address, std::uint16_t port) const {
-  const auto own = addresses_of(interface_);
-  if (std::find(own.begin(), own.end(), address) != own.end()) return true;
+  if (is_own_listener(address, port)) return false;
   return std::any_of(config_.allow.begin(), config_.allow.end(), [&](const ProxyAllow& rule) {
     return rule.prefix.contains(address) && (!rule.port || *rule.port == port);
   });

@@ -91,6 +91,7 @@ class TcpProxy {
   void resolved(const std::shared_ptr<Dial>& dial);
   void connect_next(const std::shared_ptr<Dial>& dial);
   void dial_failed(const std::shared_ptr<Dial>& dial, streams::ResetCode code);
+  bool is_own_listener(const IpAddress& address, std::uint16_t port) const;
   bool allowed(const IpAddress& address, std::uint16_t port) const;
 
   boost::asio::io_context& io_;

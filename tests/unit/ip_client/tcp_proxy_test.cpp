@@ -216,6 +216,16 @@ TEST_F(TcpProxyTest, a_server_that_is_not_allowed_is_not_connected_to) {
   EXPECT_TRUE(log.has("server_not_allowed"));
 }
 
+TEST_F(TcpProxyTest, our_own_listener_is_not_connected_to_even_if_it_is_allowed) {
+  bravo_config.socks_port = free_port(io);
+  start();
+  auto client = connect(bravo_config.socks_port);
+  client->send(Bytes{'x'});
+  EXPECT_TRUE(until([&] { return client->ended; }));
+  EXPECT_EQ(counter(*bravo, "proxy_not_allowed"), 1u);
+  EXPECT_EQ(bravo->connections(), 0u);
+}
+
 TEST_F(TcpProxyTest, a_station_without_a_proxy_is_reported_by_socks) {
   bravo_answers = false;
   start();
