@@ -22,6 +22,7 @@ namespace {
 constexpr std::size_t kStepsMax = 1'000'000;
 constexpr std::chrono::seconds kConnectTime{60};
 constexpr std::chrono::seconds kAcceptRetry{1};
+constexpr Duration kRefusedLogInterval = std::chrono::minutes(1);
 constexpr std::size_t kAddressesMax = 8;  // of one name that are tried
 constexpr int kBacklog = 128;
 
@@ -257,8 +258,7 @@ void TcpProxy::accepted(Tcp::socket socket, bool intercepted) {
   counters_.add(intercepted ? ProxyCounter::intercepted : ProxyCounter::socks_accepted);
   if (connections_.size() >= config_.streams_max) {
     counters_.add(ProxyCounter::refused_limit);
-    LogLine(log_, LogLevel::warning, "connection_refused")
-        .kv("reason", "as many connections as proxy.streams_max allows are open");
+    log_refused("as many connections as proxy.streams_max allows are open");
     error_code ignored;
     socket.set_option(asio::socket_base::linger(true, 0), ignored);
     return;
@@ -277,6 +277,13 @@ void TcpProxy::accepted(Tcp::socket socket, bool intercepted) {
     return;
   }
   connection->serve_intercepted({to_string(address), server.port()});
+}
+
+/// Logs one line a minute. The counters have the rest.
+void TcpProxy::log_refused(std::string_view reason) {
+  if (refused_logged_at_ && now() < *refused_logged_at_ + kRefusedLogInterval) return;
+  refused_logged_at_ = now();
+  LogLine(log_, LogLevel::warning, "connection_refused").kv("reason", reason);
 }
 
 /// Returns the station that resolves names: the configured one, or the one that is the next hop of
@@ -321,7 +328,7 @@ void TcpProxy::open_stream(const Connection& connection) {
                         : Result<streams::StreamId>(Error{ErrorCode::not_found, "no station"});
   if (!opened) {
     counters_.add(ProxyCounter::no_station);
-    LogLine(log_, LogLevel::warning, "connection_refused").kv("reason", opened.error().detail);
+    log_refused(opened.error().detail);
     connection->close(true);
     return forget(connection);
   }

@@ -72,6 +72,7 @@ class TcpProxy {
   void open_stream(const Connection& connection);
   void over(const Connection& connection, bool failed);
   void forget(const Connection& connection);
+  void log_refused(std::string_view reason);
   std::optional<Address> station_for(const std::string& host) const;
   std::optional<Address> station_of_names() const;
 
@@ -114,6 +115,7 @@ class TcpProxy {
   std::map<streams::StreamId, Connection> by_stream_;
   std::map<streams::StreamId, std::shared_ptr<Dial>> dials_;
   CounterSet<ProxyCounter> counters_;
+  std::optional<Instant> refused_logged_at_;
   bool draining_ = false;
   bool stopping_ = false;
 };

@@ -709,8 +709,10 @@ void PeerSession::on_rejected(Instant now, SisRequestId id, sis::RejectReason re
   not_answered(now, handed);
 }
 
-void PeerSession::on_unresolved(SisRequestId id) {
-  if (handed_.contains(id)) return_parts(id);
+void PeerSession::on_unresolved(Instant now, SisRequestId id) {
+  if (!handed_.contains(id)) return;
+  return_parts(id);
+  hold_until_ = now + kHold;  // a node that refuses at once is not asked again at once
 }
 
 /// The node is gone, and with it what it had for us and what it had not delivered to us.

@@ -97,7 +97,7 @@ class PeerSession {
   gateways::SisUnidata build(Instant now);
   void on_confirmed(Instant now, gateways::SisRequestId id);
   void on_rejected(Instant now, gateways::SisRequestId id, sis::RejectReason reason);
-  void on_unresolved(gateways::SisRequestId id);
+  void on_unresolved(Instant now, gateways::SisRequestId id);
   void on_node_lost();
   void set_mtu(std::size_t mtu) { mtu_ = mtu; }
   void on_deadline(Instant now);

@@ -125,7 +125,7 @@ void StreamsCore::on(const gateways::SisRejected& event) {
 
 void StreamsCore::on(const gateways::SisUnresolved& event) {
   const auto node = requests_.extract(event.id);
-  if (node) sessions_.at(node.mapped())->on_unresolved(event.id);
+  if (node) sessions_.at(node.mapped())->on_unresolved(now_, event.id);
 }
 
 void StreamsCore::on_deadline(Instant now) {

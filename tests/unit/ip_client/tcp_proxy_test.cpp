@@ -238,15 +238,17 @@ TEST_F(TcpProxyTest, a_station_without_a_proxy_is_reported_by_socks) {
   EXPECT_TRUE(log.has("proxy_missing"));
 }
 
-TEST_F(TcpProxyTest, one_connection_above_the_limit_is_closed_at_once) {
+TEST_F(TcpProxyTest, connections_above_the_limit_are_closed_at_once_and_logged_once) {
   alpha_config.streams_max = 20;
   start();
   std::vector<std::unique_ptr<Client>> clients;
-  for (int i = 0; i < 21; ++i) clients.push_back(connect(80, false));
+  for (int i = 0; i < 25; ++i) clients.push_back(connect(80, false));
   ASSERT_TRUE(until([&] { return clients.back()->ended; }));
   EXPECT_FALSE(clients[19]->ended);
-  EXPECT_EQ(counter(*alpha, "proxy_refused_limit"), 1u);
-  EXPECT_TRUE(log.has("connection_refused"));
+  EXPECT_EQ(counter(*alpha, "proxy_refused_limit"), 5u);
+  const auto line = log.text.find("connection_refused");
+  EXPECT_NE(line, std::string::npos);
+  EXPECT_EQ(log.text.find("connection_refused", line + 1), std::string::npos);
 }
 
 TEST_F(TcpProxyTest, nonsense_of_a_client_is_counted_and_ends_its_connection) {

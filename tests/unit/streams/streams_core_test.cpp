@@ -223,6 +223,28 @@ TEST(Streams, a_station_that_never_answers_does_not_delay_another) {
   for (int i = 0; i < 50; ++i) EXPECT_TRUE(link.client(i).reset.has_value());
 }
 
+TEST(Streams, a_node_that_does_not_say_what_became_of_a_updu_is_not_asked_again_at_once) {
+  StreamsCore core({}, 1);
+  const Instant now(1000s);
+  const auto updus = [&] {
+    std::vector<gateways::SisRequestId> ids;
+    while (auto action = core.poll_action()) {
+      if (auto* const sent = std::get_if<gateways::SisUnidata>(&*action)) ids.push_back(sent->id);
+    }
+    return ids;
+  };
+  core.on_sis(now, gateways::SisBound{2048});
+  core.request_open(now, address(1), {"host", 80});
+  const auto first = updus();
+  ASSERT_EQ(first.size(), 1u);
+  core.on_sis(now, gateways::SisUnresolved{first[0]});
+  EXPECT_TRUE(updus().empty());
+  ASSERT_TRUE(core.next_deadline());
+  EXPECT_GT(*core.next_deadline(), now);
+  core.on_deadline(*core.next_deadline());
+  EXPECT_EQ(updus().size(), 1u);
+}
+
 // --- Stations without streams --------------------------------------------------------------------
 
 TEST(Streams, a_station_whose_sap_is_not_bound_has_no_streams) {
