@@ -7,6 +7,7 @@
 
 #include "gateways/ip_client/ip_report.h"
 #include "gateways/ip_client/net_link.h"
+#include "gateways/ip_client/tproxy_rules.h"
 #include "s5066d/control/json.h"
 
 namespace s5066::ip_client {
@@ -123,6 +124,7 @@ Result<void> IpService::start() {
   const auto seed = [&random] { return std::uint64_t{random()} << 32 | random(); };
   client_ = std::make_unique<sis::Client>(host_.io(), client_config(config_), seed(),
                                           [this](const sis::Event& event) { on_sis(event); });
+  TproxyRules(config_.interface).remove_stale();
   if (config_.proxy.enabled) {
     proxy_ = std::make_unique<TcpProxy>(
         host_.io(), config_.proxy, config_.interface,

@@ -181,6 +181,7 @@ void TcpProxy::open_transparent() {
   accept(*transparent_v4_, true);
   transparent_v6_ = transparent_listener(true);
   if (transparent_v6_) accept(*transparent_v6_, true);
+  set_rules();  // shows at once whether the host lets us
 }
 
 /// Gives connections to the stations that have a proxy to our listeners, and no others.

@@ -123,14 +123,17 @@ std::string tproxy_script(const TproxyPlan& plan) {
         "  " + word + " daddr @" + word + "_servers tcp flags & (syn | ack) == syn ";
     incoming += syn + "tproxy " + word + " to " + family.listener + ":" + std::to_string(port) +
                 " meta mark set " + std::to_string(kMark) + " accept\n";
-    outgoing += syn + "meta mark 0 ct mark set " + std::to_string(kMark) + "\n";
+    outgoing += "  oifname \"" + plan.interface + "\"" + syn.substr(1) +
+                "meta mark 0 ct mark set " + std::to_string(kMark) + "\n";
   }
   if (sets.empty()) return script;
   const std::string mark = std::to_string(kMark);
   script += "table inet " + table_name(plan.interface) + " {\n" + sets +
             " chain incoming {\n  type filter hook prerouting priority mangle\n  policy accept\n"
             "  iifname \"" +
-            plan.interface + "\" accept\n  meta l4proto tcp socket transparent 1 meta mark set " +
+            plan.interface +
+            "\" accept\n  fib daddr type local accept\n  meta l4proto tcp socket transparent 1 "
+            "meta mark set " +
             mark + " accept\n" + incoming +
             " }\n chain outgoing {\n  type route hook output priority mangle\n  policy accept\n" +
             outgoing + "  meta l4proto tcp ct mark " + mark +
@@ -139,17 +142,26 @@ std::string tproxy_script(const TproxyPlan& plan) {
 }
 
 Result<void> TproxyRules::set(const TproxyPlan& plan) {
+  std::string script = tproxy_script(plan);
+  if (script == script_) return {};
+  script_.clear();
   auto link = NetLink::open();
   if (!link) return link.error();
-  if (auto routed = link->keep_marked(kMark); !routed) return routed;
-  if (auto done = run_nft(tproxy_script(plan)); !done) return done;
   present_ = true;
+  if (auto routed = link->keep_marked(kMark); !routed) return routed;
+  if (auto done = run_nft(script); !done) return done;
+  script_ = std::move(script);
   return {};
 }
 
 void TproxyRules::remove() {
   if (!present_) return;
+  remove_stale();
+}
+
+void TproxyRules::remove_stale() {
   present_ = false;
+  script_.clear();
   (void)run_nft(remove_script(interface_));
   if (auto link = NetLink::open()) link->release_marked(kMark);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules of nftables and a policy route by which the kernel gives TCP connections towards some
 // prefixes to a transparent listener of this program (TPROXY). They need CAP_NET_ADMIN and the
-// program `nft`. The rules are removed at the end; those of a killed program are replaced.
+// program `nft`. The rules are removed at the end; those of a killed program at the next start.
 //
 // A connection is intercepted by its SYN, so one that began before keeps its path.
 #pragma once
@@ -34,9 +34,12 @@ class TproxyRules {
 
   Result<void> set(const TproxyPlan& plan);
   void remove();
+  /// Removes also what an earlier process of this interface left.
+  void remove_stale();
 
  private:
   std::string interface_;
+  std::string script_;  // in force
   bool present_ = false;
 };
 

@@ -89,6 +89,8 @@ TEST(TproxyScript, holds_the_prefixes_of_each_version_and_leaves_the_interface_a
   EXPECT_NE(script.find("elements = { 10.66.0.2/32 }"), std::string::npos) << script;
   EXPECT_NE(script.find("tproxy ip to 127.0.0.1:4000"), std::string::npos) << script;
   EXPECT_NE(script.find("iifname \"hf0\" accept"), std::string::npos) << script;
+  EXPECT_NE(script.find("fib daddr type local accept\n"), std::string::npos) << script;
+  EXPECT_NE(script.find("  oifname \"hf0\" ip daddr @ip_servers"), std::string::npos) << script;
   EXPECT_EQ(script.find("ip6"), std::string::npos) << script;
 }
 
