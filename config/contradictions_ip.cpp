@@ -9,11 +9,11 @@
 namespace s5066::config {
 namespace {
 
-/// Names that the kernel takes for an interface.
+/// Names that the kernel takes for an interface, of characters that are plain text in any rule.
 bool is_interface_name(const std::string& name) {
   return !name.empty() && name != "." && name != ".." &&
          std::none_of(name.begin(), name.end(), [](unsigned char c) {
-           return c == '/' || c == ':' || c == '%' || std::isgraph(c) == 0;
+           return std::isalnum(c) == 0 && c != '.' && c != '_' && c != '-';
          });
 }
 

@@ -16,9 +16,6 @@
 namespace s5066::ip_client {
 namespace {
 
-/// Marks packets of intercepted connections, and numbers the routing table that keeps them here.
-constexpr std::uint32_t kMark = 5066;
-
 std::string table_name(const std::string& interface) {
   std::string name = "s5066_proxy_";
   for (const char c : interface) {
@@ -103,8 +100,15 @@ Result<void> run_nft(const std::string& script) {
 
 }  // namespace
 
+std::uint32_t tproxy_mark(const std::string& interface) {
+  std::uint32_t hash = 2166136261;  // FNV-1a
+  for (const char c : interface) hash = (hash ^ static_cast<std::uint8_t>(c)) * 16777619;
+  return 0x50660000 | ((hash >> 16 ^ hash) & 0xFFFF);
+}
+
 std::string tproxy_script(const TproxyPlan& plan) {
   std::string script = remove_script(plan.interface);
+  const std::string mark = std::to_string(tproxy_mark(plan.interface));
   std::string sets;
   std::string incoming;
   std::string outgoing;
@@ -122,12 +126,11 @@ std::string tproxy_script(const TproxyPlan& plan) {
     const std::string syn =
         "  " + word + " daddr @" + word + "_servers tcp flags & (syn | ack) == syn ";
     incoming += syn + "tproxy " + word + " to " + family.listener + ":" + std::to_string(port) +
-                " meta mark set " + std::to_string(kMark) + " accept\n";
+                " meta mark set " + mark + " accept\n";
     outgoing += "  oifname \"" + plan.interface + "\"" + syn.substr(1) +
-                "meta mark 0 ct mark set " + std::to_string(kMark) + "\n";
+                "meta mark 0 ct mark set " + mark + "\n";
   }
   if (sets.empty()) return script;
-  const std::string mark = std::to_string(kMark);
   script += "table inet " + table_name(plan.interface) + " {\n" + sets +
             " chain incoming {\n  type filter hook prerouting priority mangle\n  policy accept\n"
             "  iifname \"" +
@@ -148,7 +151,7 @@ Result<void> TproxyRules::set(const TproxyPlan& plan) {
   auto link = NetLink::open();
   if (!link) return link.error();
   present_ = true;
-  if (auto routed = link->keep_marked(kMark); !routed) return routed;
+  if (auto routed = link->keep_marked(tproxy_mark(interface_)); !routed) return routed;
   if (auto done = run_nft(script); !done) return done;
   script_ = std::move(script);
   return {};
@@ -163,7 +166,7 @@ void TproxyRules::remove_stale() {
   present_ = false;
   script_.clear();
   (void)run_nft(remove_script(interface_));
-  if (auto link = NetLink::open()) link->release_marked(kMark);
+  if (auto link = NetLink::open()) link->release_marked(tproxy_mark(interface_));
 }
 
 }  // namespace s5066::ip_client

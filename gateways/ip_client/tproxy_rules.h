@@ -22,6 +22,10 @@ struct TproxyPlan {
   std::uint16_t port_v6 = 0;  // of the listener on ::1
 };
 
+/// Marks packets of intercepted connections, and numbers the routing table that keeps them here.
+/// Each interface has its own, which a new process finds again.
+std::uint32_t tproxy_mark(const std::string& interface);
+
 /// Returns the script for nft that replaces our rules by those of the plan.
 std::string tproxy_script(const TproxyPlan& plan);
 

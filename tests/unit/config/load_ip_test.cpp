@@ -92,6 +92,14 @@ icmp_from: "fd00::1"
       "f:7:1: icmp_from: \"fd00::1\" must be an IPv4 address\n");
 }
 
+TEST(ConfigLoad, an_interface_has_a_name_of_plain_characters) {
+  EXPECT_TRUE(parse_ip("f", "interface { name: \"hf-0_a.1\" }\n").value);
+  for (const char* name : {"a;b", "a'b", "a{b", "a\\\"b"}) {
+    const auto loaded = parse_ip("f", std::string("interface { name: \"") + name + "\" }\n");
+    EXPECT_NE(all_lines(loaded.problems).find("is no name of an interface"), std::string::npos);
+  }
+}
+
 TEST(ConfigLoad, interception_is_off_by_default_and_refused_with_a_wide_route) {
   EXPECT_FALSE(ip_client::ProxyConfig{}.transparent);
   const std::string row = "tcp_proxy { transparent: true }\nroutes { station: \"1.2.3.4\" prefix: ";

@@ -94,6 +94,11 @@ TEST(TproxyScript, holds_the_prefixes_of_each_version_and_leaves_the_interface_a
   EXPECT_EQ(script.find("ip6"), std::string::npos) << script;
 }
 
+TEST(TproxyScript, has_another_mark_for_each_interface) {
+  EXPECT_EQ(tproxy_mark("hf0") >> 16, 0x5066u);
+  EXPECT_NE(tproxy_mark("hf0"), tproxy_mark("hf1"));
+}
+
 TEST(TproxyScript, without_a_prefix_only_removes) {
   EXPECT_EQ(tproxy_script({.interface = "hf 0"}),
             "add table inet s5066_proxy_hf_0\ndelete table inet s5066_proxy_hf_0\n");
