@@ -208,6 +208,12 @@ void PeerSession::heard(Instant now) {
   emit(StreamEvent::Kind::peer_answering);
 }
 
+void PeerSession::forget_question() {
+  unanswered_since_.reset();
+  questioned_at_.reset();
+  questioned_ = false;
+}
+
 /// Returns whether the frames of the U_PDU belong to the session.
 bool PeerSession::accept_session(Instant now, const StreamsHeader& header) {
   const bool proof = header.to_epoch == own_epoch_;
@@ -234,6 +240,7 @@ bool PeerSession::accept_session(Instant now, const StreamsHeader& header) {
   }
   proven_ = proven_ || proof;
   heard(now);
+  forget_question();
   if (header.to_epoch != 0 && !proof) {
     answer_due_ = true;  // the peer does not know our epoch yet
     return false;
@@ -555,7 +562,7 @@ SisUnidata PeerSession::build(Instant now) {
   const bool is_urgent = urgent(now);
   Draft draft{.octets_max = is_urgent ? mtu_ : updu_octets()};
   StreamsHeader header{.updu_id = updu_id_++,
-                       .answer_wanted = !peer_epoch_,
+                       .answer_wanted = !peer_epoch_ || discovery_due_,
                        .lost = lost_due_,
                        .from_epoch = own_epoch_,
                        .to_epoch = peer_epoch_.value_or(0)};
@@ -612,6 +619,7 @@ void PeerSession::confirmed(Instant now, const Handed& handed, const Sent& part)
                               stream.open = Stream::Open::confirmed;
                             }
                           });
+                          if (!unanswered_since_) unanswered_since_ = now;
                         },
                         [&](const SentData& data) {
                           with(data.stream, [&](Stream& stream) {
@@ -626,6 +634,10 @@ void PeerSession::confirmed(Instant now, const Handed& handed, const Sent& part)
                         },
                         [&](const SentProbe& probe) {
                           with(probe.stream, [&](Stream& stream) { stream.probed_at = handed.at; });
+                          if (!unanswered_since_) unanswered_since_ = now;
+                        },
+                        [&](const SentDiscovery&) {
+                          if (questioned_) questioned_at_ = now;
                         },
                         [](const auto&) {}},
              part);
@@ -662,7 +674,10 @@ void PeerSession::failed(const Sent& part) {
                         },
                         [&](const SentLost&) { lost_due_ = true; },
                         [&](const SentAnswer&) { answer_due_ = true; },
-                        [&](const SentDiscovery&) { discovered_at_.reset(); },
+                        [&](const SentDiscovery&) {
+                          discovered_at_.reset();
+                          questioned_ = false;
+                        },
                         [&](const SentChallenge& sent) { challenge_ = sent.epoch; }},
              part);
 }
@@ -719,6 +734,8 @@ void PeerSession::on_unresolved(Instant now, SisRequestId id) {
 void PeerSession::on_node_lost() {
   while (!handed_.empty()) return_parts(handed_.begin()->first);
   window_.on_lost();
+  questioned_at_.reset();
+  questioned_ = false;
   if (peer_epoch_ || !streams_.empty()) lost_due_ = true;
 }
 
@@ -736,9 +753,25 @@ void PeerSession::not_answered(Instant now, Instant handed) {
 void PeerSession::set_incapable(Instant now) {
   incapable_since_ = now;
   asked_at_.reset();
+  forget_question();
   emit(StreamEvent::Kind::peer_incapable);
   end_session(ResetCode::unsupported);
+  peer_epoch_.reset();
+  proven_ = false;
   own_epoch_ = shared_.new_epoch();
+}
+
+/// A peer that was there once and says nothing is asked. Its node may confirm that for ever.
+void PeerSession::question(Instant now, Duration wait) {
+  if (silent_since_) {  // a fade: the question comes again after it
+    questioned_at_.reset();
+    questioned_ = false;
+  } else if (questioned_at_) {
+    if (now - *questioned_at_ >= wait) set_incapable(now);
+  } else if (unanswered_since_ && now - *unanswered_since_ >= wait / 2 &&
+             !std::exchange(questioned_, true)) {
+    discovery_due_ = true;
+  }
 }
 
 // --- Time ----------------------------------------------------------------------------------------
@@ -751,6 +784,7 @@ void PeerSession::on_deadline(Instant now) {
   if (asked_at_ && now - *asked_at_ >= wait / 2 && !std::exchange(asked_again_, true)) {
     discovery_due_ = true;
   }
+  if (peer_epoch_) question(now, wait);
   if (silent_since_ && now - *silent_since_ >= config.give_up_after) {
     emit(StreamEvent::Kind::peer_given_up);
     end_session(ResetCode::peer_silent);
@@ -760,6 +794,7 @@ void PeerSession::on_deadline(Instant now) {
     proven_ = false;
     silent_since_.reset();
     heard_at_.reset();
+    forget_question();
   }
   std::vector<std::pair<StreamName, ResetCode>> over;
   for (auto& [name, stream] : streams_) {
@@ -798,6 +833,13 @@ std::optional<Instant> PeerSession::next_deadline(Instant now) const {
   if (asked_at_) {
     if (!asked_again_) soon(*asked_at_ + (config.capability_wait + 4 * turn) / 2);
     soon(*asked_at_ + config.capability_wait + 4 * turn);
+  }
+  if (!peer_epoch_ || silent_since_) {
+    // There is no question.
+  } else if (questioned_at_) {
+    soon(*questioned_at_ + config.capability_wait + 4 * turn);
+  } else if (unanswered_since_ && !questioned_) {
+    soon(*unanswered_since_ + (config.capability_wait + 4 * turn) / 2);
   }
   if (silent_since_) {
     at(*silent_since_ + config.give_up_after);

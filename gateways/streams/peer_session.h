@@ -200,6 +200,8 @@ class PeerSession {
   void heard(Instant now);
   void not_answered(Instant now, Instant handed);
   void set_incapable(Instant now);
+  void question(Instant now, Duration wait);
+  void forget_question();
   void tell_writable(Stream& stream);
   void emit(StreamEvent::Kind kind, std::string detail = {});
 
@@ -235,6 +237,10 @@ class PeerSession {
   std::optional<Instant> heard_at_;
   std::optional<Instant> asked_at_;  // confirmed first, and not answered
   bool asked_again_ = false;
+  // The node of a peer confirms for it. These tell whether the peer itself still answers.
+  std::optional<Instant> unanswered_since_;  // an OPEN or PROBE was confirmed, and no word came
+  bool questioned_ = false;
+  std::optional<Instant> questioned_at_;  // the question was confirmed
   std::optional<Instant> incapable_since_;
   std::optional<Instant> silent_since_;
   Instant probe_at_{};

@@ -234,7 +234,7 @@ TEST(Streams, a_node_that_does_not_say_what_became_of_a_updu_is_not_asked_again_
     return ids;
   };
   core.on_sis(now, gateways::SisBound{2048});
-  core.request_open(now, address(1), {"host", 80});
+  ASSERT_TRUE(core.request_open(now, address(1), {"host", 80}).ok());
   const auto first = updus();
   ASSERT_EQ(first.size(), 1u);
   core.on_sis(now, gateways::SisUnresolved{first[0]});
@@ -271,6 +271,25 @@ TEST(Streams, a_station_that_takes_updus_and_says_nothing_has_no_streams) {
   EXPECT_FALSE(link.client(stream).reset.has_value());
   link.run_for(3min);
   EXPECT_EQ(link.client(stream).reset, ResetCode::unsupported);
+}
+
+TEST(Streams, a_station_that_had_streams_and_says_nothing_more_has_none) {
+  VirtualLink link(23);
+  const auto first = link.open(0, 1, {});
+  ASSERT_TRUE(link.run_until_settled(1h));
+  ASSERT_TRUE(link.done(first));
+  link.plain.insert(1);  // its node still confirms
+  const auto stream = link.open(0, 1, {});
+  link.run_for(15min);
+  EXPECT_EQ(link.client(stream).reset, ResetCode::unsupported);
+  EXPECT_EQ(link.core(0).capability(link.now(), address(1)), Capability::incapable);
+}
+
+TEST(Streams, a_station_whose_application_says_nothing_keeps_its_stream) {
+  VirtualLink link(24);
+  const auto stream = link.open(0, 1, {.to_client = 0, .manual = true});
+  link.run_for(2h);
+  EXPECT_FALSE(link.client(stream).reset.has_value());
 }
 
 TEST(Streams, discovery_costs_one_small_updu_each_way) {
