@@ -264,6 +264,7 @@ void PeerSession::on_peer_lost(Instant now) {
   for (auto& [name, stream] : streams_) {
     stream.send.on_lost(now);
     if (stream.open == Stream::Open::confirmed) stream.open = Stream::Open::queued;
+    if (!stream.may_probe()) stream.probe_due = false;
     if (!stream.waiting_since) stream.waiting_since = now;
     if (stream.receive.received() > 0) stream.want_ack(now);
   }
@@ -291,6 +292,9 @@ void PeerSession::on_frame(Instant now, const OpenFrame& open) {
   stream->target = open.target;
   shared_.counters.add(StreamCounter::accepted);
   shared_.actions.emplace_back(Opened{stream->id, station_, open.target});
+  if (stream->receive.received() > 0 || stream->receive.ended()) {
+    stream->want_ack(now + shared_.config.ack_end_delay);
+  }
   deliver(now, *stream);
 }
 
@@ -423,7 +427,7 @@ bool PeerSession::coalescing(Instant now, const Stream& stream) const {
 }
 
 bool PeerSession::urgent(Instant now, const Stream& stream) const {
-  if (stream.probe_due || (stream.ack_at && *stream.ack_at <= now)) return true;
+  if (stream.wants_probe() || (stream.ack_at && *stream.ack_at <= now)) return true;
   if (stream.name.ours && stream.open == Stream::Open::queued) return !coalescing(now, stream);
   return stream.send.waiting() > 0 && stream.interactive(now, shared_.config) &&
          !coalescing(now, stream);
@@ -531,7 +535,7 @@ void PeerSession::add_control(Instant now, Draft& draft) {
   }
   for (auto& [name, stream] : streams_) {
     if (stream.ack_at && *stream.ack_at <= now) add_ack(draft, stream);
-    if (!stream.probe_due || draft.room() < kSmallFrameMax) continue;
+    if (!stream.wants_probe() || draft.room() < kSmallFrameMax) continue;
     add(draft, ProbeFrame{name}, SentProbe{name});
     stream.probe_due = false;
     stream.probed_at = now;
@@ -802,7 +806,7 @@ void PeerSession::on_deadline(Instant now) {
       over.emplace_back(name, ResetCode::idle);
       continue;
     }
-    if (stream.opened && now >= probe_due_at(stream)) stream.probe_due = true;
+    if (stream.may_probe() && now >= probe_due_at(stream)) stream.probe_due = true;
     tell_writable(stream);
   }
   for (const auto& [name, code] : over) fail_here(name, code);
@@ -852,7 +856,7 @@ std::optional<Instant> PeerSession::next_deadline(Instant now) const {
     at(stream.active_at + (stream.opened ? config.idle_max : config.unopened_max));
     if (stream.ack_at) at(*stream.ack_at);
     if (stream.waiting_since) at(*stream.waiting_since + config.coalesce);
-    if (stream.opened && !stream.probe_due) soon(probe_due_at(stream));
+    if (stream.may_probe() && !stream.probe_due) soon(probe_due_at(stream));
   }
   return next;
 }

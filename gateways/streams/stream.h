@@ -33,7 +33,13 @@ struct Stream {
   bool interactive(Instant now, const StreamsConfig& config) const;
   /// Everything in both directions has arrived and is known to have arrived.
   bool complete() const { return send.done() && receive.complete() && end_known; }
-  void want_ack(Instant at) { ack_at = ack_at ? std::min(*ack_at, at) : at; }
+  /// An ACK would tell the peer that its OPEN has come, so none goes before.
+  void want_ack(Instant at) {
+    if (opened) ack_at = ack_at ? std::min(*ack_at, at) : at;
+  }
+  /// The peer takes a PROBE without the OPEN for a stream that is unknown.
+  bool may_probe() const { return opened && open >= Open::confirmed; }
+  bool wants_probe() const { return probe_due && may_probe(); }
   std::size_t held() const { return send.held() + receive.held(); }
 
   StreamId id;

@@ -142,6 +142,31 @@ TEST(Streams, a_stream_above_the_limit_is_refused_at_either_end) {
   EXPECT_EQ(link.client(more).reset, ResetCode::limit);
 }
 
+TEST(Streams, data_is_acknowledged_only_after_its_opening) {
+  StreamsCore core({}, 1);
+  const auto acks = [&] {
+    std::size_t count = 0;
+    while (auto action = core.poll_action()) {
+      const auto* const sent = std::get_if<gateways::SisUnidata>(&*action);
+      if (sent == nullptr) continue;
+      const auto pdu = decode_streams(sent->updu);
+      for (const Frame& frame : pdu->frames) count += std::holds_alternative<AckFrame>(frame);
+    }
+    return count;
+  };
+  const auto hear = [&](Instant now, const Frame& frame) {
+    core.on_sis(now, gateways::SisIndication{address(2), SapId{9}, updu_of(5, {frame})});
+  };
+  const Bytes octet(1, 'x');
+  core.on_sis(Instant(1s), gateways::SisBound{2048});
+  hear(Instant(1s), DataFrame{{true, 1}, true, false, 0, octet});
+  core.on_deadline(Instant(400s));
+  EXPECT_EQ(acks(), 0u);
+  hear(Instant(401s), OpenFrame{1, {"host", 80}});
+  core.on_deadline(Instant(430s));
+  EXPECT_EQ(acks(), 1u);
+}
+
 TEST(Streams, data_of_a_stream_that_was_reset_is_answered_by_a_reset_again) {
   VirtualLink link(22, 3);
   link.open(1, 2, {});  // script 0 exists
@@ -154,7 +179,8 @@ TEST(Streams, data_of_a_stream_that_was_reset_is_answered_by_a_reset_again) {
     }
     return count;
   };
-  const DataFrame over{{true, 1}, false, false, kFirstWindow, Bytes(1, 'x')};
+  const Bytes octet(1, 'x');
+  const DataFrame over{{true, 1}, false, false, kFirstWindow, octet};
   link.inject(0, 2, updu_of(5, {OpenFrame{1, {"host0", 80}}, over}));
   EXPECT_EQ(resets(), 1u);
   link.run_for(1min);
