@@ -270,14 +270,32 @@ void PeerSession::on_peer_lost(Instant now) {
   }
 }
 
+/// One peer takes a quarter of the streams at most, and few without an OPEN.
+bool PeerSession::may_make(StreamName name, bool opens) const {
+  const StreamsConfig& config = shared_.config;
+  if (name.ours || shared_.stations.size() >= config.streams_max) return false;
+  std::size_t of_peer = 0;
+  std::size_t unopened = 0;
+  for (const auto& [other, stream] : streams_) {
+    if (other.ours) continue;
+    ++of_peer;
+    if (!stream.opened) ++unopened;
+  }
+  if (!opens && unopened >= config.unopened_streams_max) return false;
+  return of_peer < std::max(config.streams_max / 4, config.peer_streams_sure);
+}
+
 /// Returns the stream, which is made if the peer opens it with this frame or a later one.
-Stream* PeerSession::peer_stream(Instant now, StreamName name) {
+Stream* PeerSession::peer_stream(Instant now, StreamName name, bool opens) {
   const auto found = streams_.find(name);
   if (found != streams_.end()) return &found->second;
   if (name.ours || seen_.seen(name.number)) return nullptr;
+  const bool may = may_make(name, opens);
+  if (!may) shared_.counters.add(StreamCounter::refused_limit);
+  // A PROBE finds the data that is discarded here.
+  if (!may && !opens) return nullptr;
   seen_.mark(name.number);
-  if (shared_.stations.size() >= shared_.config.streams_max) {
-    shared_.counters.add(StreamCounter::refused_limit);
+  if (!may) {
     if (resets_.size() < kResetsMax) resets_[name] = ResetCode::limit;
     return nullptr;
   }
@@ -285,7 +303,7 @@ Stream* PeerSession::peer_stream(Instant now, StreamName name) {
 }
 
 void PeerSession::on_frame(Instant now, const OpenFrame& open) {
-  Stream* const stream = peer_stream(now, {false, open.number});
+  Stream* const stream = peer_stream(now, {false, open.number}, true);
   if (stream == nullptr || stream->opened) return;
   stream->opened = true;
   stream->open = Stream::Open::known;
@@ -313,7 +331,7 @@ void PeerSession::answer_closed(StreamName name) {
 
 void PeerSession::on_frame(Instant now, const DataFrame& data) {
   const StreamName name{!data.stream.ours, data.stream.number};
-  Stream* const stream = peer_stream(now, name);
+  Stream* const stream = peer_stream(now, name, false);
   if (stream == nullptr) return answer_closed(name);
   if (name.ours) stream->open = Stream::Open::known;
   stream->active_at = now;

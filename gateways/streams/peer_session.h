@@ -167,7 +167,8 @@ class PeerSession {
   void on_frame(Instant now, const ProbeFrame& probe);
   void answer_closed(StreamName name);
   void on_peer_lost(Instant now);
-  Stream* peer_stream(Instant now, StreamName name);
+  bool may_make(StreamName name, bool opens) const;
+  Stream* peer_stream(Instant now, StreamName name, bool opens);
   void deliver(Instant now, Stream& stream);
 
   // Making a U_PDU.

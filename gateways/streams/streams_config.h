@@ -21,6 +21,8 @@ struct StreamsConfig {
   bool compress = true;
 
   std::size_t streams_max = 512;
+  std::size_t peer_streams_sure = 8;      // that a peer may open, else a quarter of streams_max
+  std::size_t unopened_streams_max = 16;  // of one peer: data whose OPEN has not come
   std::size_t peers_max = 128;
   std::size_t outstanding_max = 200;          // U_PDUs with the node for one station
   std::size_t unheard_outstanding_max = 4;    // for a station that has not answered

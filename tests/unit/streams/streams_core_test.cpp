@@ -188,6 +188,22 @@ TEST(Streams, data_of_a_stream_that_was_reset_is_answered_by_a_reset_again) {
   EXPECT_EQ(resets(), 2u);
 }
 
+TEST(Streams, a_peer_opens_a_quarter_of_the_streams_and_few_without_an_opening) {
+  StreamsConfig config;
+  config.streams_max = 100;
+  StreamsCore core(config, 1);
+  const Instant now(1s);
+  const Bytes octet(1, 'x');
+  const auto hear = [&](const Frame& frame) {
+    core.on_sis(now, gateways::SisIndication{address(2), SapId{9}, updu_of(5, {frame})});
+  };
+  for (std::uint32_t i = 1; i <= 20; ++i) hear(DataFrame{{true, i}, false, false, 0, octet});
+  EXPECT_EQ(core.streams(now).size(), 16u);
+  for (std::uint32_t i = 1; i <= 30; ++i) hear(OpenFrame{i, {"host", 80}});
+  EXPECT_EQ(core.streams(now).size(), 25u);
+  EXPECT_EQ(core.counters()[StreamCounter::refused_limit], 4u + 5u);
+}
+
 // --- Faults of the link --------------------------------------------------------------------------
 
 TEST(Streams, survive_a_fade_of_ten_minutes) {
