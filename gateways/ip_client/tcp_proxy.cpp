@@ -81,7 +81,9 @@ TcpProxy::TcpProxy(asio::io_context& io, const ProxyConfig& config, std::string 
       steps_("TcpProxy::drain ends", kStepsMax),
       rules_(interface_),
       timer_(io),
-      accept_timer_(io) {
+      socks_retry_(io),
+      v4_retry_(io),
+      v6_retry_(io) {
   make_hooks();
 }
 
@@ -108,7 +110,7 @@ void TcpProxy::start() {
 void TcpProxy::stop() {
   stopping_ = true;
   timer_.cancel();
-  accept_timer_.cancel();
+  for (auto* timer : {&socks_retry_, &v4_retry_, &v6_retry_}) timer->cancel();
   error_code ignored;
   for (auto* acceptor : {&socks_, &transparent_v4_, &transparent_v6_}) {
     if (*acceptor) (*acceptor)->close(ignored);
@@ -147,7 +149,7 @@ void TcpProxy::open_socks() {
       .kv("address", std::string_view(config_.socks_address))
       .kv("port", unsigned{config_.socks_port});
   socks_.emplace(std::move(acceptor));
-  accept(*socks_, false);
+  accept(*socks_, socks_retry_, false);
 }
 
 /// Opens a listener that accepts connections to any address, on the loopback interface only.
@@ -178,9 +180,9 @@ void TcpProxy::open_transparent() {
   transparent_v4_ = transparent_listener(false);
   if (!transparent_v4_) return;
   transparent_state_ = "waits for a station with a proxy";
-  accept(*transparent_v4_, true);
+  accept(*transparent_v4_, v4_retry_, true);
   transparent_v6_ = transparent_listener(true);
-  if (transparent_v6_) accept(*transparent_v6_, true);
+  if (transparent_v6_) accept(*transparent_v6_, v6_retry_, true);
   set_rules();  // shows at once whether the host lets us
 }
 
@@ -240,19 +242,20 @@ void TcpProxy::make_hooks() {
   };
 }
 
-void TcpProxy::accept(Tcp::acceptor& acceptor, bool intercepted) {
-  acceptor.async_accept([this, &acceptor, intercepted](error_code error, Tcp::socket socket) {
-    if (stopping_ || error == asio::error::operation_aborted) return;
-    if (!error) {
-      accepted(std::move(socket), intercepted);
-      return accept(acceptor, intercepted);
-    }
-    // No file descriptors are left. They come back when connections end.
-    accept_timer_.expires_after(kAcceptRetry);
-    accept_timer_.async_wait([this, &acceptor, intercepted](error_code cancelled) {
-      if (!cancelled && !stopping_) accept(acceptor, intercepted);
-    });
-  });
+void TcpProxy::accept(Tcp::acceptor& acceptor, asio::steady_timer& retry, bool intercepted) {
+  acceptor.async_accept(
+      [this, &acceptor, &retry, intercepted](error_code error, Tcp::socket socket) {
+        if (stopping_ || error == asio::error::operation_aborted) return;
+        if (!error) {
+          accepted(std::move(socket), intercepted);
+          return accept(acceptor, retry, intercepted);
+        }
+        // No file descriptors are left. They come back when connections end.
+        retry.expires_after(kAcceptRetry);
+        retry.async_wait([this, &acceptor, &retry, intercepted](error_code cancelled) {
+          if (!cancelled && !stopping_) accept(acceptor, retry, intercepted);
+        });
+      });
 }
 
 void TcpProxy::accepted(Tcp::socket socket, bool intercepted) {

@@ -64,7 +64,7 @@ class TcpProxy {
   void open_socks();
   void open_transparent();
   std::optional<Tcp::acceptor> transparent_listener(bool v6);
-  void accept(Tcp::acceptor& acceptor, bool intercepted);
+  void accept(Tcp::acceptor& acceptor, boost::asio::steady_timer& retry, bool intercepted);
   void accepted(Tcp::socket socket, bool intercepted);
   void set_rules();
 
@@ -109,7 +109,10 @@ class TcpProxy {
   std::optional<Tcp::acceptor> transparent_v4_;
   std::optional<Tcp::acceptor> transparent_v6_;
   boost::asio::steady_timer timer_;
-  boost::asio::steady_timer accept_timer_;
+  // Each listener has its own, so that one does not cancel the wait of another.
+  boost::asio::steady_timer socks_retry_;
+  boost::asio::steady_timer v4_retry_;
+  boost::asio::steady_timer v6_retry_;
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   std::set<Connection> connections_;
   std::map<streams::StreamId, Connection> by_stream_;
