@@ -16,6 +16,8 @@ using std::chrono::seconds;
 namespace {
 
 constexpr std::size_t kRetiredMax = 16;
+/// No U_PDU of an earlier life comes later than this.
+constexpr Duration kRetiredMemory = std::chrono::hours(1);
 constexpr std::size_t kResetsMax = 4096;
 constexpr std::size_t kLateAcksMax = 256;
 /// A node may refuse at once. The next attempt comes after this time.
@@ -217,16 +219,18 @@ void PeerSession::forget_question() {
 /// Returns whether the frames of the U_PDU belong to the session.
 bool PeerSession::accept_session(Instant now, const StreamsHeader& header) {
   const bool proof = header.to_epoch == own_epoch_;
-  if (std::find(retired_.begin(), retired_.end(), header.from_epoch) != retired_.end()) {
+  while (!retired_.empty() && now - retired_.front().at >= kRetiredMemory) retired_.pop_front();
+  if (std::any_of(retired_.begin(), retired_.end(),
+                  [&](const Retired& one) { return one.epoch == header.from_epoch; })) {
     return false;
   }
   if (peer_epoch_ && *peer_epoch_ != header.from_epoch) {
-    if (proven_ && !proof) {
+    if (!proof) {
       challenge_ = header.from_epoch;
       return false;
     }
     if (proven_) {
-      retired_.push_back(*peer_epoch_);
+      retired_.push_back({*peer_epoch_, now});
       if (retired_.size() > kRetiredMax) retired_.pop_front();
     }
     emit(StreamEvent::Kind::peer_restarted);

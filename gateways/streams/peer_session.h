@@ -4,8 +4,8 @@
 // A session is a pair of epochs, one for each end. An end has a new epoch when its process starts
 // and when it has given the peer up. A U_PDU of another session is discarded, and all streams of a
 // session are reset when it ends, so the octets of two lives never mix. An unknown epoch of the
-// peer replaces a proven one only when the U_PDU also carries our epoch, which shows that it is no
-// late one of an earlier life; otherwise the peer is asked to show it.
+// peer replaces another only when the U_PDU also carries our epoch, which shows that it is no late
+// one of an earlier life; otherwise the peer is asked to show it.
 #pragma once
 
 #include <cstdint>
@@ -144,6 +144,11 @@ class PeerSession {
   };
   using Sent = std::variant<SentOpen, SentData, SentAck, SentReset, SentProbe, SentLost, SentAnswer,
                             SentDiscovery, SentChallenge>;
+  /// An epoch of the peer that is over.
+  struct Retired {
+    std::uint32_t epoch = 0;
+    Instant at{};
+  };
   struct Handed {
     Instant at{};
     std::uint64_t session = 0;
@@ -213,7 +218,7 @@ class PeerSession {
   std::uint32_t own_epoch_;
   std::optional<std::uint32_t> peer_epoch_;
   bool proven_ = false;  // the peer has sent our epoch
-  std::deque<std::uint32_t> retired_;
+  std::deque<Retired> retired_;
   std::uint64_t session_ = 1;
 
   std::map<StreamName, Stream> streams_;

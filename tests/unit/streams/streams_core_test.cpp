@@ -368,6 +368,28 @@ TEST(Streams, a_peer_that_restarts_resets_the_streams_and_new_ones_work) {
   EXPECT_TRUE(link.done(next));
 }
 
+TEST(Streams, an_unproven_peer_is_replaced_only_by_one_that_shows_our_epoch) {
+  StreamsCore core({}, 1);
+  const Instant now(1s);
+  const auto hear = [&](const Bytes& updu) {
+    core.on_sis(now, gateways::SisIndication{address(2), SapId{9}, updu});
+    std::vector<StreamsHeader> headers;
+    while (auto action = core.poll_action()) {
+      const auto* const sent = std::get_if<gateways::SisUnidata>(&*action);
+      if (sent != nullptr) headers.push_back(decode_streams(sent->updu)->header);
+    }
+    return headers;
+  };
+  core.on_sis(now, gateways::SisBound{2048});
+  hear(updu_of(5, {OpenFrame{1, {"host", 80}}}));
+  const auto challenge = hear(updu_of(6, {}));
+  EXPECT_EQ(core.streams(now).size(), 1u);
+  ASSERT_EQ(challenge.size(), 1u);
+  EXPECT_EQ(challenge[0].to_epoch, 6u);
+  hear(updu_of(6, {}, challenge[0].from_epoch));
+  EXPECT_TRUE(core.streams(now).empty());
+}
+
 TEST(Streams, acknowledgements_that_wait_end_with_their_session) {
   VirtualLink link(21);
   const auto stream = link.open(1, 0, {.to_server = 100, .to_client = 100});
