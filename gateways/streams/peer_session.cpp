@@ -153,6 +153,7 @@ void PeerSession::remove(StreamName name) {
   shared_.counters.add(StreamCounter::octets_before_compression, stream.send.octets_before());
   shared_.counters.add(StreamCounter::octets_after_compression, stream.send.octets_after());
   shared_.counters.add(StreamCounter::octets_resent, stream.send.octets_resent());
+  if (!stream.was_bulk) interactive_at_ = std::max(interactive_at_, stream.interactive_at);
   std::optional<std::uint64_t> received;
   if (stream.complete()) received = stream.receive.received();
   names_.erase(stream.id);
@@ -472,13 +473,27 @@ std::size_t PeerSession::bulk_octets(Instant now) const {
   return octets;
 }
 
+/// Octets that the line takes in a short time.
+std::size_t PeerSession::line_octets() const {
+  const double rate = window_.rate_bps();
+  return rate > 0 ? static_cast<std::size_t>(rate / 8 * kUpduSeconds) : kUpduOctetsUnheard;
+}
+
+/// Returns true if small data was sent lately. The next waits for what the node is sending then.
+bool PeerSession::conversing(Instant now) const {
+  const auto lately = [&](const std::optional<Instant>& at) {
+    return at && now - *at < shared_.config.conversation;
+  };
+  return lately(interactive_at_) ||
+         std::any_of(streams_.begin(), streams_.end(), [&](const auto& entry) {
+           return !entry.second.was_bulk && lately(entry.second.interactive_at);
+         });
+}
+
 /// The octets of a U_PDU of bulk data. On a slow line U_PDUs are smaller, so that the window is not
 /// one U_PDU.
 std::size_t PeerSession::updu_octets() const {
-  const double rate = window_.rate_bps();
-  const auto wanted =
-      rate > 0 ? static_cast<std::size_t>(rate / 8 * kUpduSeconds) : kUpduOctetsUnheard;
-  return std::min(std::max(wanted, kUpduOctetsMin), mtu_);
+  return std::min(std::max(line_octets(), kUpduOctetsMin), mtu_);
 }
 
 std::optional<std::uint8_t> PeerSession::wants(Instant now) const {
@@ -493,6 +508,9 @@ std::optional<std::uint8_t> PeerSession::wants(Instant now) const {
   const std::size_t bulk = bulk_octets(now);
   if (bulk == 0) return std::nullopt;
   const std::size_t octets = std::min(updu_octets(), bulk + kStreamsHeaderOctets);
+  if (bulk_with_node_ > 0 && bulk_with_node_ + octets > line_octets() && conversing(now)) {
+    return std::nullopt;
+  }
   return window_.has_room(octets, config.priority) ? std::optional(config.priority) : std::nullopt;
 }
 
@@ -522,6 +540,7 @@ bool PeerSession::add_data(Instant now, Draft& draft, Stream& stream) {
     added = true;
   }
   if (draft.room() <= kDataOverheadMax) return added;
+  stream.was_bulk = stream.was_bulk || !stream.interactive(now, shared_.config);
   const bool compressed = stream.send.compressed();
   auto piece = stream.send.take(draft.room() - kDataOverheadMax);
   if (compressed && !stream.send.compressed()) {
@@ -532,6 +551,7 @@ bool PeerSession::add_data(Instant now, Draft& draft, Stream& stream) {
     shared_.counters.add(StreamCounter::octets_sent, piece->octets.size());
     add(draft, DataFrame{stream.name, piece->end, piece->compressed, piece->offset, piece->octets},
         SentData{stream.name, piece->offset, piece->past()});
+    if (!stream.was_bulk) stream.interactive_at = now;
     stream.note_sent(now, piece->octets.size(), shared_.config.recent_half_life);
     added = true;
   }
@@ -625,11 +645,17 @@ SisUnidata PeerSession::build(Instant now) {
                      .time_to_live_s = whole_seconds(lifetime),
                      .updu = std::move(draft.octets)};
   window_.on_handed(now, id, unidata.updu.size(), unidata.priority);
-  handed_[id] = {now, session_, is_urgent, std::move(draft.parts)};
-  if (is_urgent) ++urgent_with_node_;
+  handed_[id] = {now, session_, is_urgent, unidata.updu.size(), std::move(draft.parts)};
+  count_handed(handed_[id], true);
   shared_.counters.add(StreamCounter::updus_sent);
   served_ = ++shared_.turn;
   return unidata;
+}
+
+void PeerSession::count_handed(const Handed& handed, bool more) {
+  std::size_t& count = handed.urgent ? urgent_with_node_ : bulk_with_node_;
+  const std::size_t by = handed.urgent ? 1 : handed.octets;
+  count = more ? count + by : count - by;
 }
 
 // --- Outcomes ------------------------------------------------------------------------------------
@@ -713,7 +739,7 @@ void PeerSession::on_confirmed(Instant now, SisRequestId id) {
   if (found == handed_.end()) return;
   const Handed handed = std::move(found->second);
   handed_.erase(found);
-  if (handed.urgent) --urgent_with_node_;
+  count_handed(handed, false);
   window_.on_confirmed(now, id);
   if (!peer_epoch_) {
     if (!asked_at_) {
@@ -732,7 +758,7 @@ void PeerSession::return_parts(SisRequestId id) {
   const auto found = handed_.find(id);
   const Handed handed = std::move(found->second);
   handed_.erase(found);
-  if (handed.urgent) --urgent_with_node_;
+  count_handed(handed, false);
   window_.on_failed(id);
   if (handed.session != session_) return;
   for (const Sent& part : handed.parts) failed(part);

@@ -153,6 +153,7 @@ class PeerSession {
     Instant at{};
     std::uint64_t session = 0;
     bool urgent = false;
+    std::size_t octets = 0;
     std::vector<Sent> parts;
   };
   /// A U_PDU that is being made.
@@ -185,7 +186,10 @@ class PeerSession {
   /// The time when a stream is probed if nothing happens before.
   Instant probe_due_at(const Stream& stream) const;
   bool coalescing(Instant now, const Stream& stream) const;
+  std::size_t line_octets() const;
+  bool conversing(Instant now) const;
   std::size_t updu_octets() const;
+  void count_handed(const Handed& handed, bool more);
   void add(Draft& draft, const Frame& frame, Sent sent);
   void add_ack(Draft& draft, Stream& stream);
   bool add_data(Instant now, Draft& draft, Stream& stream);
@@ -232,7 +236,9 @@ class PeerSession {
 
   std::map<gateways::SisRequestId, Handed> handed_;
   std::uint8_t updu_id_;
-  std::size_t urgent_with_node_ = 0;
+  std::size_t urgent_with_node_ = 0;       // U_PDUs
+  std::size_t bulk_with_node_ = 0;         // octets
+  std::optional<Instant> interactive_at_;  // of streams that are closed
   bool answer_due_ = false;
   bool discovery_due_ = false;
   bool lost_due_ = true;  // what was confirmed before this session was made is lost

@@ -59,6 +59,8 @@ struct Stream {
   std::optional<Instant> waiting_since;
   bool wants_room = false;
   std::uint64_t served = 0;
+  bool was_bulk = false;                  // it has sent bulk data
+  std::optional<Instant> interactive_at;  // it has sent small data, and never bulk data
 
  private:
   double recent_ = 0;

@@ -36,6 +36,8 @@ struct StreamsConfig {
   std::size_t interactive_octets = 1500;  // that wait at most
   std::size_t interactive_recent = 3000;  // that were sent lately at most
   Duration recent_half_life = std::chrono::seconds(60);
+  // After small data, bulk data with the node is limited to a short time of the line for so long.
+  Duration conversation = std::chrono::minutes(2);
   // Small data waits this long for more while other small data is with the node.
   Duration coalesce = std::chrono::milliseconds(200);
 

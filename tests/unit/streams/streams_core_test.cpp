@@ -66,6 +66,31 @@ TEST(Streams, small_data_goes_ahead_of_a_bulk_stream) {
   EXPECT_FALSE(link.done(0));
 }
 
+TEST(Streams, bulk_data_with_the_node_is_short_while_there_is_a_conversation) {
+  StreamsCore core({}, 1);
+  Instant now(1s);
+  core.on_sis(now, gateways::SisBound{2048});
+  core.on_sis(now, gateways::SisIndication{address(1), SapId{9}, updu_of(5, {})});
+  const auto talk = core.request_open(now, address(1), {"host", 23}, false);
+  const auto bulk = core.request_open(now, address(1), {"host", 80}, false);
+  ASSERT_TRUE(talk.ok() && bulk.ok());
+  core.request_write(now, *bulk, Bytes(60'000, 'x'));
+  for (int round = 0; round < 4; ++round) {
+    core.request_write(now, *talk, Bytes(100, 'x'));
+    std::size_t updus = 0;
+    std::vector<gateways::SisRequestId> ids;
+    while (auto action = core.poll_action()) {
+      const auto* const sent = std::get_if<gateways::SisUnidata>(&*action);
+      if (sent == nullptr) continue;
+      ids.push_back(sent->id);
+      updus += sent->priority == 4;
+    }
+    EXPECT_LE(updus, 1u) << round;
+    now += 30s;  // of which the turnaround is most
+    for (const auto id : ids) core.on_sis(now, gateways::SisConfirmed{id});
+  }
+}
+
 TEST(Streams, small_writes_are_sent_together) {
   VirtualLink link(4);
   const auto stream = link.open(0, 1, {.manual = true});
