@@ -3,8 +3,6 @@
 
 #include <google/protobuf/text_format.h>
 
-#include <strings.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
@@ -39,6 +37,13 @@ AddressBook::Entry entry_of(const proto::BookStation& station) {
   return {station.name(), station.call_sign(), address ? *address : Address{}};
 }
 
+/// Returns true for names that differ in capitals at most.
+bool is_same_name(const std::string& a, const std::string& b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [&](char x, char y) { return lower(x) == lower(y); });
+}
+
 std::string book_text(const proto::SetupAnswers& answers, const AddressBook& known) {
   std::vector<AddressBook::Entry> given = {entry_of(answers.station())};
   for (const auto& peer : answers.peers()) given.push_back(entry_of(peer));
@@ -46,8 +51,7 @@ std::string book_text(const proto::SetupAnswers& answers, const AddressBook& kno
   for (const auto& entry : given) stations += row_of("station", entry);
   for (const auto& entry : known.entries()) {
     const bool replaced = std::any_of(given.begin(), given.end(), [&](const auto& one) {
-      return ::strcasecmp(one.name.c_str(), entry.name.c_str()) == 0 ||
-             one.address == entry.address;
+      return is_same_name(one.name, entry.name) || one.address == entry.address;
     });
     if (replaced) continue;
     if (entry.address.group) {

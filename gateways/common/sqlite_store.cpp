@@ -876,6 +876,27 @@ Result<Bytes> SqliteStore::file_of(const TransferTable::Row& row, ByteSpan image
   return apply_delta(**base, image, manifest.size);
 }
 
+namespace {
+
+/// Drops a transfer whose octets gave a wrong file too often, or that lacks the older version as
+/// `no_base` then explains. Otherwise returns what the receiver still has.
+Result<TransferNews> after_wrong_file(TransferTable& table, const TransferTable::Row& row,
+                                      const std::string* no_base) {
+  TransferNews news;
+  if (no_base != nullptr || row.failures >= kRejectedMax) {
+    if (auto gone = table.drop(row.id); !gone) return gone.error();
+    news.state = no_base != nullptr ? TransferNews::State::no_base : TransferNews::State::bad;
+    news.text = no_base != nullptr ? *no_base : "what arrived is not what was offered";
+    return news;
+  }
+  auto have = table.have(row.id);
+  if (!have) return have.error();
+  news.have = std::move(have).value();
+  return news;
+}
+
+}  // namespace
+
 Result<StoreAnswer> SqliteStore::run(const FinishTransfer& operation) {
   TransferTable table(db_);
   const auto row = table.find(operation.key);
@@ -919,16 +940,9 @@ Result<StoreAnswer> SqliteStore::run(const FinishTransfer& operation) {
   if (image) {
     if (auto rejected = table.reject(**row); !rejected) return rejected.error();
   }
-  if (no_base || (*row)->failures >= kRejectedMax) {
-    if (auto gone = table.drop((*row)->id); !gone) return gone.error();
-    news.state = no_base ? TransferNews::State::no_base : TransferNews::State::bad;
-    news.text = no_base ? content.error().detail : "what arrived is not what was offered";
-    return StoreAnswer(std::move(news));
-  }
-  auto have = table.have((*row)->id);
-  if (!have) return have.error();
-  news.have = std::move(have).value();
-  return StoreAnswer(std::move(news));
+  auto refused = after_wrong_file(table, **row, no_base ? &content.error().detail : nullptr);
+  if (!refused) return refused.error();
+  return StoreAnswer(std::move(refused).value());
 }
 
 // The row of the file and the note of it come at once, so that a file is published once, whenever

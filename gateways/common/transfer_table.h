@@ -46,7 +46,7 @@ class TransferTable {
   Result<Bytes> image(const Row& row);
   /// Forgets all octets, because they do not give the file.
   Result<void> reject(const Row& row);
-  /// Not in a transaction of its own.
+  /// Begins no transaction of its own.
   Result<void> note_received(std::int64_t row, std::int64_t received);
   Result<void> end(std::int64_t row, UtcSeconds now);
   Result<void> drop(std::int64_t row);

@@ -20,7 +20,7 @@ class TransferAttempt {
     bool waits = false;            // for the answer to the offer
     bool takes_signature = false;  // a difference can be sent
   };
-  /// What a message to the receiver carries.
+  /// The content of a message to the receiver.
   struct Part {
     bool offer = false;
     FileRange range;  // of a block

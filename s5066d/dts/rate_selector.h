@@ -22,7 +22,7 @@ namespace s5066::dts {
 struct RateLimits {
   std::uint32_t rate_min_bps = 75;
   std::uint32_t rate_max_bps = 9600;
-  /// With peers that offer it, too, 110A, STANAG 4539 and 110D are one choice.
+  /// 110A, STANAG 4539 and 110D are one choice with peers that offer it, too.
   bool one_choice = true;
 };
 /// Returns the modes within the limits that EOW type 1 can name and a receiver of `like` detects,

@@ -33,8 +33,8 @@ namespace extension {
 inline constexpr std::uint8_t kAnySegmentLength = 0x80;  // segments of a C_PDU differ in length
 inline constexpr std::uint8_t kLargeWindow = 0x40;       // types 9 and 10 are understood
 inline constexpr std::uint8_t kAdapts = 0x20;  // decodes every rate and interleaver, follows advice
-/// With kAdapts: decodes 110A, STANAG 4539 and 110D, and is advised by type 13 in which of them to
-/// send.
+/// Decodes 110A, STANAG 4539 and 110D, and is advised by type 13 in which of them to send. Comes
+/// with kAdapts only.
 inline constexpr std::uint8_t kOneChoice = 0x10;
 }  // namespace extension
 

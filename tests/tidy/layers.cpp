@@ -167,7 +167,7 @@ const std::vector<Layer> kLayers = {
     {"setup",
      "config/setup/.*",
      {"config", "modem tools", "modem/worker", "modem/waveforms", "modem/audio", "modem/ptt",
-      "modem/api", "posix", "base"},
+      "modem/api", "sis core", "posix", "base"},
      shell_and({"program_options", "protobuf"})},
     {"config",
      "config/.*",
