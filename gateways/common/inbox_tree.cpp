@@ -79,9 +79,10 @@ std::vector<std::string> InboxTree::safe_names(const std::string& path,
   std::size_t at = 0;
   while (at <= path.size()) {
     const std::size_t end = std::min(path.find('/', at), path.size());
-    const std::string name = safe_file_name(path.substr(at, end - at), "");
+    const std::string name = path.substr(at, end - at);
     at = end + 1;
-    if (!name.empty()) names.push_back(name);
+    const bool only_dots = name.find_first_not_of('.') == std::string::npos;  // or empty
+    if (!only_dots) names.push_back(safe_file_name(name, fallback));
   }
   if (names.empty()) names.push_back(fallback);
   if (names.size() > kDepthMax) names.erase(names.begin(), names.end() - kDepthMax);

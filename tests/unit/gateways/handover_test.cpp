@@ -115,10 +115,8 @@ TEST_F(FolderWatchTest, a_file_that_is_refused_stays_and_the_reason_is_told_once
   refuses = false;
   look();
   EXPECT_EQ(accepted, (Names{"f maybe again"})) << "another destination may have had room";
-  for (int i = 0; i < 2; ++i) {
-    write_text(outbox / "f", "another text");
-    look();
-  }
+  write_text(outbox / "f", "another text");
+  for (int i = 0; i < 2; ++i) look();
   EXPECT_EQ(accepted, (Names{"f maybe again", "f"}));
 }
 

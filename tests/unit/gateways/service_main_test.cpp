@@ -67,9 +67,15 @@ class ServiceMainTest : public testing::Test {
     testing::internal::CaptureStdout();
     testing::internal::CaptureStderr();
     Outcome outcome;
-    outcome.status = service_main(program, static_cast<int>(argv.size()), argv.data());
+    std::exception_ptr problem;
+    try {
+      outcome.status = service_main(program, static_cast<int>(argv.size()), argv.data());
+    } catch (...) {
+      problem = std::current_exception();
+    }
     outcome.out = testing::internal::GetCapturedStdout();
     outcome.err = testing::internal::GetCapturedStderr();
+    if (problem) std::rethrow_exception(problem);
     return outcome;
   }
   /// Runs a command while the gateway serves.
