@@ -141,9 +141,9 @@ void TransferReceiver::on_offer(Instant now, Address source, SapId source_sap, s
     return;
   }
   const auto known = transfers_.find(key);
-  const bool begins_again =
-      known != transfers_.end() && !known->second.ticket &&
-      (!known->second.manifest.has_same_image(offer.manifest) || known->second.saved.empty());
+  const bool begins_again = known != transfers_.end() && !known->second.ticket &&
+                            (!known->second.manifest.has_same_image(offer.manifest) ||
+                             (known->second.saved.empty() && !known->second.store_again));
   if (known != transfers_.end() && !begins_again) {
     if (!known->second.manifest.has_same_image(offer.manifest)) return;  // it is offered again
     Incoming& waiting = known->second;

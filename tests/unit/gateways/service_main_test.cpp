@@ -6,6 +6,7 @@
 
 #include <boost/program_options/errors.hpp>
 #include <cstdlib>
+#include <exception>
 #include <fstream>
 #include <memory>
 #include <thread>
