@@ -143,7 +143,7 @@ TEST(Transfer, the_second_file_does_not_wait_for_an_answer_to_its_offer) {
   world.send(kLeft, "g", content_of(4066, 2));
   const auto answers = world.updus_sent(kRight);
   for (int i = 0; i < 100 && world.updus_sent(kLeft) - before < 3; ++i) {
-    world.run_for(milliseconds(100));
+    world.run_for(std::chrono::milliseconds(100));
   }
   EXPECT_EQ(world.updus_sent(kRight), answers);
   EXPECT_EQ(world.updus_sent(kLeft) - before, 3u) << "the offer and both blocks";
