@@ -56,8 +56,8 @@ std::optional<int> send(const Config& config, const ServiceArguments& arguments,
                                log);
 }
 
-/// A station by its address or its name in the address book. A problem is told, and nothing
-/// returned.
+/// Returns a station by its address or its name in the address book. Prints what is wrong and
+/// returns nothing if there is none.
 std::optional<Address> station_of(const AddressBook& book, const std::string& text) {
   const auto station = book.find(text);
   if (station && !station->group) return *station;
@@ -65,7 +65,8 @@ std::optional<Address> station_of(const AddressBook& book, const std::string& te
   return std::nullopt;
 }
 
-/// Stations with commas between them. A problem is told, and nothing returned.
+/// Returns the stations of a list with commas. Prints what is wrong and returns nothing if one is
+/// no station.
 std::optional<std::vector<Address>> stations_of(const AddressBook& book, const std::string& text) {
   std::vector<Address> stations;
   for (std::size_t at = 0; at <= text.size();) {
