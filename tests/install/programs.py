@@ -112,8 +112,12 @@ class Programs(unittest.TestCase):
             file = self.configuration("x", text)
             for command in ("check", "run"):
                 done = call([program, command, "--config", file])
-                self.assertEqual(done.returncode, 2, f"{name} {command}: {done.stderr}")
-                self.assertIn(file + wanted, done.stderr)
+                status, message = 2, wanted
+                if command == "run" and "mkdir" in wanted:
+                    # The folder may be mounted later, so that a restart can cure it.
+                    status, message = 1, wanted.replace(": ", ": warning: ", 1)
+                self.assertEqual(done.returncode, status, f"{name} {command}: {done.stderr}")
+                self.assertIn(file + message, done.stderr)
 
     def test_the_default_configuration_is_that_of_the_only_station(self):
         self.configuration("shore", MISTAKES["s5066d"][0])
@@ -128,4 +132,7 @@ class Programs(unittest.TestCase):
 if __name__ == "__main__":
     VERSION = sys.argv[1]
     PROGRAMS = dict(word.split("=", 1) for word in sys.argv[2:])
+    # The command s5066 looks for the others beside itself and on the path.
+    folders = [os.path.dirname(program) for program in PROGRAMS.values()]
+    os.environ["PATH"] = os.pathsep.join([*folders, os.environ["PATH"]])
     unittest.main(argv=sys.argv[:1])

@@ -66,7 +66,8 @@ TEST(ChatOptions, the_program_stays_until_the_last_message_without_arq_has_expir
   EXPECT_EQ(linger_of(options, 0), seconds(0));
   EXPECT_EQ(linger_of(options, 10), seconds(120));
   EXPECT_EQ(linger_of(*read({"--to", "31.255.255.255", "--linger", "7"}).options, 10), seconds(7));
-  EXPECT_GT(linger_of(*read({"--to", "31.255.255.255", "--ttl", "0"}).options, 10), seconds(30));
+  EXPECT_GT(linger_of(*read({"--to", "31.255.255.255", "--ttl", "0"}).options, 10'000),
+            seconds(30));
 }
 
 TEST(ChatOptions, help_and_version_are_printed_instead) {

@@ -113,8 +113,8 @@ class TcpProxyTest : public testing::Test {
       asio::async_write(socket, asio::buffer(*kept), [kept](error_code, std::size_t) {});
     }
   };
-  std::unique_ptr<Client> connect(std::uint16_t port, bool request = true) {
-    auto client = std::make_unique<Client>(io);
+  Client* connect(std::uint16_t port, bool request = true) {
+    Client* client = clients.emplace_back(std::make_unique<Client>(io)).get();
     client->socket.connect(
         Tcp::endpoint(asio::ip::address_v4::loopback(), alpha_config.socks_port));
     client->read();
@@ -178,6 +178,7 @@ class TcpProxyTest : public testing::Test {
   std::unique_ptr<TcpProxy> bravo;
   std::deque<gateways::SisUnidata> air;
   bool bravo_answers = true;
+  std::vector<std::unique_ptr<Client>> clients;  // outlive the handlers that TearDown runs
 };
 
 TEST_F(TcpProxyTest, octets_go_to_a_server_of_the_far_end_and_back_unchanged) {
@@ -241,8 +242,7 @@ TEST_F(TcpProxyTest, a_station_without_a_proxy_is_reported_by_socks) {
 TEST_F(TcpProxyTest, connections_above_the_limit_are_closed_at_once_and_logged_once) {
   alpha_config.streams_max = 20;
   start();
-  std::vector<std::unique_ptr<Client>> clients;
-  for (int i = 0; i < 25; ++i) clients.push_back(connect(80, false));
+  for (int i = 0; i < 25; ++i) connect(80, false);
   ASSERT_TRUE(until([&] { return clients.back()->ended; }));
   EXPECT_FALSE(clients[19]->ended);
   EXPECT_EQ(counter(*alpha, "proxy_refused_limit"), 5u);

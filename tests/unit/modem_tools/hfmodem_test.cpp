@@ -72,7 +72,7 @@ TEST_F(Hfmodem, refuses_a_command_line_that_makes_no_sense_with_2) {
   EXPECT_EQ(mod("110a-2400-short", 8000), 0);
   EXPECT_EQ(run("--help"), 0);
   EXPECT_EQ(run("--version"), 0);
-  EXPECT_EQ(read("stdout"), version_line("hfmodem"));
+  EXPECT_TRUE(read("stdout").starts_with("hfmodem " + std::string(version()))) << read("stdout");
   EXPECT_EQ(run("mod --help"), 0);
 }
 
