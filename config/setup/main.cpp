@@ -22,6 +22,7 @@
 #include "s5066d/posix/ending_signals.h"
 #include "s5066d/posix/main_tail.h"
 #include "s5066d/posix/socket.h"
+#include "s5066d/posix/unknown_option.h"
 
 extern char** environ;
 
@@ -164,7 +165,14 @@ int run(int argc, char** argv) {
       "without --answers: write the configurations there; default: /etc/s5066")(
       "version", "print the version")("help,h", "print this help");
   po::variables_map given;
-  po::store(po::command_line_parser(argc, argv).options(known).run(), given);
+  try {
+    const auto parsed = po::command_line_parser(argc, argv).options(known).run();
+    const std::string wrong = posix::stray_word_text(parsed);
+    if (!wrong.empty()) return fail(wrong, posix::kExitUsage);
+    po::store(parsed, given);
+  } catch (const po::unknown_option& problem) {
+    return fail(posix::unknown_option_text(problem, known), posix::kExitUsage);
+  }
   if (given.count("help")) {
     std::cout << known;
     return posix::kExitOk;

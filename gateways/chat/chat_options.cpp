@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "s5066d/base/version.h"
+#include "s5066d/posix/unknown_option.h"
 #include "sis/tools/connection_options.h"
 
 namespace s5066::chat {
@@ -92,7 +93,8 @@ std::optional<Options> read_command_line(int argc, char** argv, bool terminal, I
   all.add(connection).add(chat_options());
   try {
     po::variables_map given;
-    po::store(po::command_line_parser(argc, argv).options(all).positional({}).run(), given);
+    const auto parsed = po::command_line_parser(argc, argv).options(all).run();
+    po::store(parsed, given);
     if (given.count("help")) {
       std::ostringstream help;
       help << all;
@@ -103,7 +105,10 @@ std::optional<Options> read_command_line(int argc, char** argv, bool terminal, I
       instead.help = version_line("s5066-chat");
       return std::nullopt;
     }
+    if (auto wrong = posix::stray_word_text(parsed); !wrong.empty()) throw Wrong{wrong};
     return read(given, terminal);
+  } catch (const po::unknown_option& error) {
+    instead.problem = posix::unknown_option_text(error, all);
   } catch (const po::error& error) {
     instead.problem = error.what();
   } catch (const Wrong& wrong) {

@@ -17,7 +17,7 @@ int run(int argc, char** argv) {
   chat::Instead instead;
   const auto options = chat::read_command_line(argc, argv, terminal, instead);
   if (!instead.problem.empty()) {
-    std::cerr << "s5066-chat: " << instead.problem << "; --help lists all options\n";
+    std::cerr << "s5066-chat: " << instead.problem << "\n";
     return posix::kExitUsage;
   }
   if (!options) {

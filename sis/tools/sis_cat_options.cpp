@@ -146,7 +146,8 @@ std::optional<Options> read_command_line(int argc, char** argv, Instead& instead
   all.add(connection_options()).add(receiving_options()).add(sending_options());
   try {
     po::variables_map given;
-    po::store(po::command_line_parser(argc, argv).options(all).positional({}).run(), given);
+    const auto parsed = po::command_line_parser(argc, argv).options(all).run();
+    po::store(parsed, given);
     if (given.count("help")) {
       std::ostringstream help;
       help << all;
@@ -157,6 +158,7 @@ std::optional<Options> read_command_line(int argc, char** argv, Instead& instead
       instead.help = version_line("sis_cat");
       return std::nullopt;
     }
+    if (auto wrong = posix::stray_word_text(parsed); !wrong.empty()) throw Wrong{wrong};
     return read(given);
   } catch (const po::unknown_option& error) {
     instead.problem = posix::unknown_option_text(error, all);

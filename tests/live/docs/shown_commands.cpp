@@ -4,14 +4,15 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <map>
 #include <sstream>
 
 namespace s5066::live {
 namespace {
 
-constexpr std::array<std::string_view, 8> kPrograms = {"s5066-chat",   "s5066d",   "s5066-relay",
-                                                       "s5066-acp142", "s5066-ip", "s5066-traffic",
-                                                       "hfmodem",      "sis_cat"};
+constexpr std::array<std::string_view, 10> kPrograms = {
+    "s5066-chat",    "s5066d",      "s5066-relay", "s5066-acp142", "s5066-ip",
+    "s5066-traffic", "s5066-setup", "hfmodem",     "sis_cat",      "s5066"};
 constexpr std::string_view kBackToBack = "config/back-to-back/run";
 constexpr int kUsage = 2;
 
@@ -54,6 +55,28 @@ std::vector<std::vector<std::string>> split(std::string_view line) {
   return commands;
 }
 
+/// Returns what the command s5066 makes of its words: those of the program behind it, or the words
+/// themselves if there is none.
+std::vector<std::string> behind_front(std::vector<std::string> words) {
+  static const std::map<std::string_view, std::vector<std::string>> behind = {
+      {"station", {"s5066d", "--control", "SOCKET"}},
+      {"file", {"s5066-relay"}},
+      {"mail", {"s5066-acp142"}},
+      {"ip", {"s5066-ip"}},
+      {"setup", {"s5066-setup"}},
+      {"check", {"s5066d", "check"}},
+      {"modem", {"hfmodem"}},
+      {"chat", {"s5066-chat"}},
+      {"cat", {"sis_cat"}},
+  };
+  if (words.size() > 2 && words[1] == "-S") words.erase(words.begin() + 1, words.begin() + 3);
+  const auto found = words.size() > 1 ? behind.find(words[1]) : behind.end();
+  if (found == behind.end()) return words;
+  std::vector<std::string> whole = found->second;
+  whole.insert(whole.end(), words.begin() + 2, words.end());
+  return whole;
+}
+
 /// Returns the command without `sudo`, its options, and folders; empty if it is not one of our
 /// programs.
 std::vector<std::string> ours(std::vector<std::string> words) {
@@ -67,6 +90,7 @@ std::vector<std::string> ours(std::vector<std::string> words) {
     program = program.substr(program.rfind('/') + 1);
   }
   if (!is_program(program)) return {};
+  if (program == "s5066") return behind_front(std::move(words));
   return words;
 }
 
@@ -162,6 +186,7 @@ std::string wrong_with(const ShownCommand& command, const Ask& ask) {
   const std::string& program = command.words.front();
   const std::string second = command.words.size() > 1 ? command.words[1] : "";
   const bool has_subcommand = !second.empty() && !is_option(second);
+  if (program == "s5066" && has_subcommand) return "s5066 has no subcommand " + second;
   const Answer general = ask({program, "--help"});
   if (general.text.empty()) return program + " has no help";
   if (program == "hfmodem" && has_subcommand) {

@@ -24,6 +24,7 @@ std::string path_of(const std::string& program) {
       {"s5066-relay", S5066_RELAY}, {"s5066-acp142", S5066_ACP142},
       {"s5066-ip", S5066_IP},       {"hfmodem", S5066_HFMODEM},
       {"s5066-chat", S5066_CHAT},   {"s5066-traffic", S5066_TRAFFIC},
+      {"s5066-setup", S5066_SETUP}, {"s5066", S5066_FRONT},
   };
   const auto known = paths.find(program);
   return known == paths.end() ? std::string(S5066_SOURCE_DIR) + "/" + program : known->second;
@@ -79,6 +80,13 @@ TEST(ShownCommands, must_have_no_others) {
   EXPECT_EQ(wrong("Say `s5066-relay send --fil FILE`.\n"), "s5066-relay has no option --fil\n");
   EXPECT_EQ(wrong(block("s5066-relay sent --file x")), "s5066-relay has no command sent\n");
   EXPECT_EQ(wrong(block("hfmodem tune")), "hfmodem has no subcommand tune\n");
+}
+
+TEST(ShownCommands, of_the_command_s5066_are_those_of_the_program_behind_it) {
+  EXPECT_EQ(wrong(block("sudo s5066 -S shore file send --file x")), "");
+  EXPECT_EQ(wrong(block("s5066 file sent")), "s5066-relay has no command sent\n");
+  EXPECT_EQ(wrong(block("s5066 cat --fil x")), "sis_cat has no option --fil\n");
+  EXPECT_EQ(wrong("Say `s5066 fiel send`.\n"), "s5066 has no subcommand fiel\n");
 }
 
 TEST(ShownCommands, ask_a_daemon_for_what_it_knows) {
