@@ -40,13 +40,17 @@ std::optional<modem::Mode> mode_of(sim::World& world) {
 }
 
 // Goal:   two nodes are fast while the channel is good, slow while it is poor, and fast again.
-// Method: bulk data for an hour; the rate is sampled in the second half of each part.
+// Method: bulk data for an hour; the rate is sampled in the second half of each part. Slow modes
+// are
+//         those up to 2400 bit/s, because 110D carries its 2400 bit/s there: the U_PDUs that come
+//         in 11 minutes of the poor part are 39 to 51, and 16 to 23 with 110A and STANAG 4539
+//         alone.
 TEST(Adaptation, two_nodes_follow_a_channel_that_gets_poor_and_good_again) {
   for (const sim::Seed seed : sim::seeds(3)) {
     SCOPED_TRACE(seed);
     sim::World world(seed, options(seed));
     auto& alpha = world.add_client(0, SapId{5}, sis::Confirmation::node);
-    world.add_client(1, SapId{5}, sis::Confirmation::node);
+    const auto& bravo = world.add_client(1, SapId{5}, sis::Confirmation::node);
     const auto busy_until = [&](Instant end) {
       double fast = 0;
       double slow = 0;
@@ -56,7 +60,7 @@ TEST(Adaptation, two_nodes_follow_a_channel_that_gets_poor_and_good_again) {
         world.run_for(5s);
         const auto mode = mode_of(world);
         fast += mode && mode->rate_bps >= 4800 ? 1 : 0;
-        slow += mode && mode->rate_bps <= 1200 ? 1 : 0;
+        slow += mode && mode->rate_bps <= 2400 ? 1 : 0;
       }
       return Shares{fast / looks, slow / looks};
     };
@@ -64,7 +68,9 @@ TEST(Adaptation, two_nodes_follow_a_channel_that_gets_poor_and_good_again) {
     busy_until(begin + 10min);
     EXPECT_GE(busy_until(begin + 19min).fast, 0.8);
     busy_until(begin + 28min);
+    const std::size_t came = bravo.received().size();
     EXPECT_GE(busy_until(begin + 39min).slow, 0.8);
+    EXPECT_GE(bravo.received().size() - came, 30u);
     busy_until(begin + 50min);
     EXPECT_GE(busy_until(begin + 59min).fast, 0.8);
     world.run_for(24h);
