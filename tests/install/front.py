@@ -42,11 +42,11 @@ class Front(unittest.TestCase):
         self.assertEqual(done.returncode, status, done.stderr)
         return (done.stdout or done.stderr).replace(str(self.folder / "etc"), "ETC")
 
-    def test_a_request_goes_to_the_control_socket_of_the_only_station(self):
+    def test_a_request_goes_to_the_only_station(self):
         self.assertEqual(self.call("station", "queue", "to=1.2.3.4"),
-                         "s5066d --control /run/c queue to=1.2.3.4\n")
-        self.configure("shore", "address: '1' control{socket:'/c'} node_control { socket: '/no' }")
-        self.assertEqual(self.call("station", "status"), "s5066d --control /c status\n")
+                         "s5066d --config ETC/shore.textproto queue to=1.2.3.4\n")
+        for option in "--control=/c", "--config=x":
+            self.assertEqual(self.call("station", "status", option), f"s5066d status {option}\n")
 
     def test_gateways_get_the_configuration_of_the_station(self):
         self.configure("shore-relay")
@@ -59,17 +59,18 @@ class Front(unittest.TestCase):
                          "s5066-acp142 queue --config=x\n")
 
     def test_one_of_several_stations_is_named(self):
-        self.configure("ship", NODE.replace("/run/c", "/run/ship"))
+        self.configure("ship", NODE)
         self.assertEqual(self.call("station", "status", status=2),
                          "s5066: name one of the stations with -S: ship shore\n")
-        wanted = "s5066d --control /run/ship status\n"
+        wanted = "s5066d --config ETC/ship.textproto status\n"
         self.assertEqual(self.call("-S", "ship", "station", "status"), wanted)
         self.assertEqual(self.call("--station=ship", "station", "status"), wanted)
         self.assertEqual(self.call("station", "status", S5066_STATION="ship"), wanted)
 
     def test_a_configuration_that_was_not_completed_is_no_station(self):
         self.configure("station", '# address: "1.2.0.1"\ncontrol { socket: "/run/d" }\n')
-        self.assertEqual(self.call("station", "status"), "s5066d --control /run/c status\n")
+        self.assertEqual(self.call("station", "status"),
+                         "s5066d --config ETC/shore.textproto status\n")
 
     def test_check_calls_all_and_keeps_the_failure(self):
         self.configure("shore-relay")
@@ -97,8 +98,6 @@ class Front(unittest.TestCase):
                 (["-S"], "-S needs a name"), (["-S", "../x", "check"], "has no slash: ../x"),
                 (["file", "queue"], "there is no ETC/shore-relay.textproto"), ([], "station REQ")):
             self.assertIn(told, self.call(*words, status=2))
-        self.configure("shore", "address: '1'")
-        self.assertIn("no section `control`", self.call("station", "status", status=2))
         (self.folder / "etc/shore.textproto").unlink()
         self.assertIn("no station is configured in ETC", self.call("check", status=2))
 
