@@ -40,11 +40,9 @@ std::optional<modem::Mode> mode_of(sim::World& world) {
 }
 
 // Goal:   two nodes are fast while the channel is good, slow while it is poor, and fast again.
-// Method: bulk data for an hour; the rate is sampled in the second half of each part. Slow modes
-// are
-//         those up to 2400 bit/s, because 110D carries its 2400 bit/s there: the U_PDUs that come
-//         in 11 minutes of the poor part are 39 to 51, and 16 to 23 with 110A and STANAG 4539
-//         alone.
+// Method: bulk data for an hour; the rate is sampled in the second half of each part. Modes up to
+//         2400 bit/s are slow, because 110D carries that in the poor part: 39 to 51 U_PDUs come in
+//         11 minutes, and 16 to 23 with 110A and STANAG 4539 alone.
 TEST(Adaptation, two_nodes_follow_a_channel_that_gets_poor_and_good_again) {
   for (const sim::Seed seed : sim::seeds(3)) {
     SCOPED_TRACE(seed);
