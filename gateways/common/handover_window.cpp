@@ -20,7 +20,9 @@ constexpr std::size_t kGrowth = 2;  // of the window, from one round to the next
 void HandoverWindow::on_handed(Instant now, SisRequestId id, std::size_t octets,
                                std::uint8_t priority) {
   S5066_ASSERT(priority < octets_by_priority_.size());
-  requests_[id] = {now, octets, priority, confirmed_octets_};
+  std::size_t lower = 0;
+  for (std::size_t p = 0; p < priority; ++p) lower += count_by_priority_[p];
+  requests_[id] = {now, octets, priority, confirmed_octets_, lower > 0};
   octets_by_priority_[priority] += octets;
   ++count_by_priority_[priority];
 }
@@ -57,6 +59,8 @@ void HandoverWindow::measure(Instant now, const Request& request) {
   turn_memory(now);
   const Duration took = std::max(kRoundMin, now - request.handed);
   mean_ = mean_ ? *mean_ + (took - *mean_) / 4 : took;
+  // Octets that were on the air before this request would count as if they went during it.
+  if (request.overtakes) return;
   const auto octets = static_cast<std::size_t>(confirmed_octets_ - request.confirmed_before);
   if (!round_ || now - round_at_ > kTogether) {
     if (round_) seen_.add(*round_);

@@ -57,6 +57,7 @@ class HandoverWindow {
     std::size_t octets = 0;
     std::uint8_t priority = 0;
     std::uint64_t confirmed_before = 0;
+    bool overtakes = false;  // octets of lower priority are partly sent
   };
   /// One transmission: octets that were confirmed together, and the time from request to
   /// confirmation.

@@ -23,12 +23,15 @@ constexpr std::size_t kLateAcksMax = 256;
 /// A node may refuse at once. The next attempt comes after this time.
 constexpr Duration kHold = seconds(2);
 constexpr Duration kOverdue = std::chrono::milliseconds(1);
-constexpr std::size_t kUpduOctetsMin = 512;
+constexpr std::size_t kUrgentOctets = 512;
+constexpr std::size_t kUpduOctetsMin = 256;
 constexpr std::size_t kUpduOctetsUnheard = 1024;
-constexpr double kUpduSeconds = 20;  // of air time of one U_PDU on a slow line
+constexpr Duration kUpduTime = seconds(150);  // on the air, of one U_PDU on a slow line
+constexpr Duration kSmallTookFirst = seconds(5);
+constexpr int kSmallTookMemory = 16;  // a longer time counts for one part in so many
 constexpr Duration kLifetimeMin = seconds(300);
 constexpr Duration kLifetimeMax = std::chrono::hours(1);
-constexpr Duration kLifetimeUnheard = seconds(240);
+constexpr Duration kLifetimeUnheard = seconds(600);
 
 std::uint32_t whole_seconds(Duration duration) {
   return static_cast<std::uint32_t>(std::chrono::ceil<seconds>(duration).count());
@@ -47,7 +50,8 @@ PeerSession::PeerSession(SharedState& shared, Address station)
       station_(station),
       window_(shared.config.window),
       own_epoch_(shared.new_epoch()),
-      updu_id_(static_cast<std::uint8_t>(shared.rng.next())) {}
+      updu_id_(static_cast<std::uint8_t>(shared.rng.next())),
+      small_took_(kSmallTookFirst) {}
 
 void PeerSession::emit(StreamEvent::Kind kind, std::string detail) {
   shared_.actions.emplace_back(StreamEvent{kind, station_, std::move(detail)});
@@ -275,7 +279,7 @@ void PeerSession::on_peer_lost(Instant now) {
   }
 }
 
-/// One peer takes a quarter of the streams at most, and few without an OPEN.
+/// One peer takes half of the streams at most, and few without an OPEN.
 bool PeerSession::may_make(StreamName name, bool opens) const {
   const StreamsConfig& config = shared_.config;
   if (name.ours || shared_.stations.size() >= config.streams_max) return false;
@@ -287,7 +291,7 @@ bool PeerSession::may_make(StreamName name, bool opens) const {
     if (!stream.opened) ++unopened;
   }
   if (!opens && unopened >= config.unopened_streams_max) return false;
-  return of_peer < std::max(config.streams_max / 4, config.peer_streams_sure);
+  return of_peer < std::max(config.streams_max / 2, config.peer_streams_sure);
 }
 
 /// Returns the stream, which is made if the peer opens it with this frame or a later one.
@@ -345,6 +349,7 @@ void PeerSession::on_frame(Instant now, const DataFrame& data) {
     emit(StreamEvent::Kind::nonsense_received, fresh.error().detail);
     return fail_here(name, ResetCode::protocol_error);
   }
+  answer_until_ = Instant{};
   shared_.counters.add(StreamCounter::octets_received, *fresh);
   shared_.counters.add(StreamCounter::repeated_octets, data.octets.size() - *fresh);
   // Data that comes again means that our acknowledgement was lost.
@@ -473,12 +478,6 @@ std::size_t PeerSession::bulk_octets(Instant now) const {
   return octets;
 }
 
-/// Octets that the line takes in a short time.
-std::size_t PeerSession::line_octets() const {
-  const double rate = window_.rate_bps();
-  return rate > 0 ? static_cast<std::size_t>(rate / 8 * kUpduSeconds) : kUpduOctetsUnheard;
-}
-
 /// Returns true if small data was sent lately. The next waits for what the node is sending then.
 bool PeerSession::conversing(Instant now) const {
   const auto lately = [&](const std::optional<Instant>& at) {
@@ -490,10 +489,21 @@ bool PeerSession::conversing(Instant now) const {
          });
 }
 
-/// The octets of a U_PDU of bulk data. On a slow line U_PDUs are smaller, so that the window is not
-/// one U_PDU.
-std::size_t PeerSession::updu_octets() const {
-  return std::min(std::max(line_octets(), kUpduOctetsMin), mtu_);
+/// What was said goes alone, so that its answer does not wait for the end of bulk data.
+bool PeerSession::bulk_waits(Instant now) const {
+  if (now >= bulk_at_ + shared_.config.conversation_wait_max) return false;
+  return urgent_with_node_ > 0 || now < answer_until_;
+}
+
+/// Octets that the line takes in this time.
+std::size_t PeerSession::line_octets(Duration time) const {
+  const double rate = window_.rate_bps();
+  return rate > 0 ? static_cast<std::size_t>(rate / 8 * to_seconds(time)) : kUpduOctetsUnheard;
+}
+
+/// The octets of a U_PDU of bulk data. A transmission has more than one, also on a slow line.
+std::size_t PeerSession::updu_octets(bool in_conversation) const {
+  return std::clamp(line_octets(in_conversation ? small_took_ : kUpduTime), kUpduOctetsMin, mtu_);
 }
 
 std::optional<std::uint8_t> PeerSession::wants(Instant now) const {
@@ -502,16 +512,20 @@ std::optional<std::uint8_t> PeerSession::wants(Instant now) const {
   if (!heard_at_ && handed_.size() >= config.unheard_outstanding_max) return std::nullopt;
   if (silent_since_ && (!handed_.empty() || now < probe_at_)) return std::nullopt;
   if (urgent(now)) {
-    const bool room = window_.has_room(kUpduOctetsMin, config.interactive_priority);
+    const bool room = window_.has_room(kUrgentOctets, config.interactive_priority);
     return room ? std::optional(config.interactive_priority) : std::nullopt;
   }
   const std::size_t bulk = bulk_octets(now);
   if (bulk == 0) return std::nullopt;
-  const std::size_t octets = std::min(updu_octets(), bulk + kStreamsHeaderOctets);
-  if (bulk_with_node_ > 0 && bulk_with_node_ + octets > line_octets() && conversing(now)) {
-    return std::nullopt;
+  if (conversing(now)) {
+    if (bulk_waits(now)) return std::nullopt;
+    const std::size_t octets = std::min(updu_octets(true), bulk + kStreamsHeaderOctets);
+    if (bulk_with_node_ > 0 && bulk_with_node_ + octets > line_octets(small_took_)) {
+      return std::nullopt;
+    }
   }
-  return window_.has_room(octets, config.priority) ? std::optional(config.priority) : std::nullopt;
+  // The last U_PDU may be more than the window, because the first is partly confirmed.
+  return window_.has_room(1, config.priority) ? std::optional(config.priority) : std::nullopt;
 }
 
 void PeerSession::add(Draft& draft, const Frame& frame, Sent sent) {
@@ -529,8 +543,9 @@ void PeerSession::add_ack(Draft& draft, Stream& stream) {
   stream.answer = false;
 }
 
-/// Adds the OPEN and as much data as fits. Returns false if nothing was added.
-bool PeerSession::add_data(Instant now, Draft& draft, Stream& stream) {
+/// Adds the OPEN and as much data as fits and `octets_max` allows. Returns false if nothing was
+/// added.
+bool PeerSession::add_data(Instant now, Draft& draft, Stream& stream, std::size_t octets_max) {
   bool added = false;
   if (stream.name.ours && stream.open == Stream::Open::queued) {
     const OpenFrame open{stream.name.number, stream.target};
@@ -542,7 +557,8 @@ bool PeerSession::add_data(Instant now, Draft& draft, Stream& stream) {
   if (draft.room() <= kDataOverheadMax) return added;
   stream.was_bulk = stream.was_bulk || !stream.interactive(now, shared_.config);
   const bool compressed = stream.send.compressed();
-  auto piece = stream.send.take(draft.room() - kDataOverheadMax);
+  const std::size_t room = std::min(draft.room() - kDataOverheadMax, octets_max);
+  auto piece = stream.send.take(room);
   if (compressed && !stream.send.compressed()) {
     --shared_.compressors;
     shared_.counters.add(StreamCounter::compressions_given_up);
@@ -600,13 +616,17 @@ void PeerSession::add_streams(Instant now, Draft& draft, bool bulk) {
   for (Stream* const stream : ready) {
     if (draft.room() <= kDataOverheadMax) break;
     if (stream->ack_at) add_ack(draft, *stream);  // it costs few octets here
-    if (add_data(now, draft, *stream)) stream->served = ++shared_.turn;
+    // The opening of a bulk stream is urgent, and the rest of its data is not.
+    const bool opens_bulk = !bulk && !stream->interactive(now, shared_.config);
+    const std::size_t octets_max = opens_bulk ? kUrgentOctets : draft.octets_max;
+    if (add_data(now, draft, *stream, octets_max)) stream->served = ++shared_.turn;
   }
 }
 
 SisUnidata PeerSession::build(Instant now) {
   const bool is_urgent = urgent(now);
-  Draft draft{.octets_max = is_urgent ? mtu_ : updu_octets()};
+  Draft draft{.octets_max = is_urgent ? mtu_ : updu_octets(conversing(now))};
+  if (!is_urgent) bulk_at_ = now;
   StreamsHeader header{.updu_id = updu_id_++,
                        .answer_wanted = !peer_epoch_ || discovery_due_,
                        .lost = lost_due_,
@@ -645,7 +665,12 @@ SisUnidata PeerSession::build(Instant now) {
                      .time_to_live_s = whole_seconds(lifetime),
                      .updu = std::move(draft.octets)};
   window_.on_handed(now, id, unidata.updu.size(), unidata.priority);
-  handed_[id] = {now, session_, is_urgent, unidata.updu.size(), std::move(draft.parts)};
+  handed_[id] = {.at = now,
+                 .session = session_,
+                 .urgent = is_urgent,
+                 .alone = bulk_with_node_ == 0,
+                 .octets = unidata.updu.size(),
+                 .parts = std::move(draft.parts)};
   count_handed(handed_[id], true);
   shared_.counters.add(StreamCounter::updus_sent);
   served_ = ++shared_.turn;
@@ -752,6 +777,17 @@ void PeerSession::on_confirmed(Instant now, SisRequestId id) {
   }
   if (handed.session != session_) return;
   for (const Sent& part : handed.parts) confirmed(now, handed, part);
+  const bool said = std::any_of(handed.parts.begin(), handed.parts.end(), [](const Sent& part) {
+    return std::holds_alternative<SentData>(part);
+  });
+  if (!handed.urgent || !said) return;
+  const Duration took = now - handed.at;
+  if (took < small_took_) {
+    small_took_ = took;
+  } else if (handed.alone) {
+    small_took_ += (took - small_took_) / kSmallTookMemory;
+  }
+  answer_until_ = now + small_took_;
 }
 
 void PeerSession::return_parts(SisRequestId id) {
@@ -898,6 +934,8 @@ std::optional<Instant> PeerSession::next_deadline(Instant now) const {
     at(probe_at_);
   }
   at(hold_until_);
+  at(answer_until_);
+  at(bulk_at_ + config.conversation_wait_max);
   if (answer_due_ && answered_at_) at(*answered_at_ + config.challenge_interval);
   if (challenge_ && challenged_at_) at(*challenged_at_ + config.challenge_interval);
   for (const auto& [name, stream] : streams_) {

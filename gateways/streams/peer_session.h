@@ -153,6 +153,7 @@ class PeerSession {
     Instant at{};
     std::uint64_t session = 0;
     bool urgent = false;
+    bool alone = false;  // no bulk data was with the node
     std::size_t octets = 0;
     std::vector<Sent> parts;
   };
@@ -186,13 +187,14 @@ class PeerSession {
   /// The time when a stream is probed if nothing happens before.
   Instant probe_due_at(const Stream& stream) const;
   bool coalescing(Instant now, const Stream& stream) const;
-  std::size_t line_octets() const;
   bool conversing(Instant now) const;
-  std::size_t updu_octets() const;
+  bool bulk_waits(Instant now) const;
+  std::size_t line_octets(Duration time) const;
+  std::size_t updu_octets(bool in_conversation) const;
   void count_handed(const Handed& handed, bool more);
   void add(Draft& draft, const Frame& frame, Sent sent);
   void add_ack(Draft& draft, Stream& stream);
-  bool add_data(Instant now, Draft& draft, Stream& stream);
+  bool add_data(Instant now, Draft& draft, Stream& stream, std::size_t octets_max);
   void add_control(Instant now, Draft& draft);
   void add_streams(Instant now, Draft& draft, bool bulk);
 
@@ -239,6 +241,9 @@ class PeerSession {
   std::size_t urgent_with_node_ = 0;       // U_PDUs
   std::size_t bulk_with_node_ = 0;         // octets
   std::optional<Instant> interactive_at_;  // of streams that are closed
+  Instant bulk_at_{};                      // bulk data was handed over
+  Instant answer_until_{};                 // an answer to small data is expected
+  Duration small_took_;                    // from request to confirmation on an empty line
   bool answer_due_ = false;
   bool discovery_due_ = false;
   bool lost_due_ = true;  // what was confirmed before this session was made is lost

@@ -21,7 +21,7 @@ struct StreamsConfig {
   bool compress = true;
 
   std::size_t streams_max = 512;
-  std::size_t peer_streams_sure = 8;      // that a peer may open, else a quarter of streams_max
+  std::size_t peer_streams_sure = 8;      // that a peer may open, else half of streams_max
   std::size_t unopened_streams_max = 16;  // of one peer: data whose OPEN has not come
   std::size_t peers_max = 128;
   std::size_t outstanding_max = 200;          // U_PDUs with the node for one station
@@ -36,14 +36,16 @@ struct StreamsConfig {
   std::size_t interactive_octets = 1500;  // that wait at most
   std::size_t interactive_recent = 3000;  // that were sent lately at most
   Duration recent_half_life = std::chrono::seconds(60);
-  // After small data, bulk data with the node is limited to a short time of the line for so long.
+  // For so long after small data, bulk data with the node takes no longer than small data, and
+  // waits while small data is with the node and for an answer to it ...
   Duration conversation = std::chrono::minutes(2);
+  Duration conversation_wait_max = std::chrono::minutes(1);  // ... but no longer than this
   // Small data waits this long for more while other small data is with the node.
   Duration coalesce = std::chrono::milliseconds(200);
 
-  Duration ack_delay = std::chrono::minutes(5);       // while octets of the window are left
+  Duration ack_delay = std::chrono::minutes(15);      // while octets of the window are left
   Duration ack_end_delay = std::chrono::seconds(10);  // for the end of a direction
-  Duration probe_after = std::chrono::minutes(10);    // confirmed and not acknowledged
+  Duration probe_after = std::chrono::minutes(30);    // confirmed and not acknowledged
   Duration blocked_probe_after = std::chrono::minutes(2);
   Duration idle_probe_after = std::chrono::hours(1);
   Duration retry_min = std::chrono::seconds(10);  // of a silent station; doubles

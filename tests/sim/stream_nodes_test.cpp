@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gateways/streams/streams_core.h"
@@ -32,8 +34,8 @@ class StreamNodes {
   static constexpr std::size_t kAlpha = 0;
   static constexpr std::size_t kBravo = 1;
 
-  StreamNodes(sim::Seed seed, const std::string& mode, sim::MediumOptions medium = {})
-      : world_(seed, {.medium = medium, .mode = *modem::parse_mode(mode)}) {
+  StreamNodes(sim::Seed seed, const modem::Mode& mode, const sim::MediumOptions& medium = {})
+      : world_(seed, {.medium = medium, .mode = mode}) {
     for (std::size_t i = 0; i < ends_.size(); ++i) {
       ends_[i].core = std::make_unique<StreamsCore>(streams::StreamsConfig(), seed + i);
       ends_[i].client = std::make_unique<sim::GatewayClient>(world_, i, SapId{9});
@@ -59,6 +61,10 @@ class StreamNodes {
   /// Octets that have come to Bravo on all bulk streams, and back to Alpha on a stream.
   std::uint64_t bulk_arrived() const { return bulk_arrived_; }
   std::uint64_t answered(StreamId id) { return answered_[id]; }
+  /// At both ends.
+  std::size_t octets_held() const {
+    return ends_[kAlpha].core->octets_held() + ends_[kBravo].core->octets_held();
+  }
 
   void run_for(Duration d) {
     for (const Instant end = world_.now() + d; world_.now() < end; world_.run_for(100ms)) {
@@ -123,50 +129,144 @@ class StreamNodes {
   std::map<StreamId, std::uint64_t> answered_;
 };
 
-/// Sends as much as possible on one stream for this long, and returns the share of the line once
-/// the first tenth of the time is over.
-double bulk_share(unsigned rate_bps, Duration time, sim::MediumOptions medium = {}) {
-  StreamNodes nodes(1, "110a-" + std::to_string(rate_bps) + (rate_bps == 9600 ? "" : "-short"),
-                    medium);
-  nodes.run_for(10s);
-  const StreamId id = nodes.open(StreamNodes::kBulk);
-  const Instant begin = nodes.world().now();
-  std::uint64_t before = 0;
-  Instant since = begin;
-  while (nodes.world().now() - begin < time) {
-    nodes.write(id, 65536);
-    nodes.run_for(1s);
-    if (nodes.world().now() - begin < time / 10) {
-      before = nodes.bulk_arrived();
-      since = nodes.world().now();
-    }
-  }
-  const double octets = static_cast<double>(nodes.bulk_arrived() - before);
-  const double share = 8 * octets / rate_bps / to_seconds(nodes.world().now() - since);
-  std::printf("bulk stream at %u bit/s: %.1f %% of the line\n", rate_bps, 100 * share);
-  return share;
+modem::Mode mode_of(unsigned rate_bps) {
+  const std::string rate = std::to_string(rate_bps);
+  return *modem::parse_mode(rate_bps > 2400 ? "4539-" + rate + "-s" : "110a-" + rate + "-short");
 }
 
-TEST(StreamNodes, a_bulk_stream_fills_the_line_at_75) {
-  EXPECT_GE(bulk_share(75, 24h), 0.85);
+/// What a bulk stream and a plain client reach, in shares of the line.
+struct BulkShares {
+  double stream = 0;
+  double arq = 0;
+};
+
+/// Counts over the last nine tenths of `time`; step() keeps the line busy for a second.
+double share_of_line(sim::World& world, unsigned rate_bps, Duration time,
+                     const std::function<void()>& step,
+                     const std::function<std::uint64_t()>& octets) {
+  const Instant begin = world.now();
+  Instant since = begin;
+  std::uint64_t before = 0;
+  while (world.now() - begin < time) {
+    step();
+    if (world.now() - begin >= time / 10) continue;
+    before = octets();
+    since = world.now();
+  }
+  return 8 * static_cast<double>(octets() - before) / rate_bps / to_seconds(world.now() - since);
 }
-TEST(StreamNodes, a_bulk_stream_fills_the_line_at_300) {
-  EXPECT_GE(bulk_share(300, 6h), 0.85);
+
+double stream_share(unsigned rate_bps, Duration time, const sim::MediumOptions& medium) {
+  StreamNodes nodes(1, mode_of(rate_bps), medium);
+  nodes.run_for(10s);
+  const StreamId id = nodes.open(StreamNodes::kBulk);
+  return share_of_line(
+      nodes.world(), rate_bps, time,
+      [&] {
+        nodes.write(id, 512 * 1024);
+        nodes.run_for(1s);
+      },
+      [&] { return nodes.bulk_arrived(); });
 }
-TEST(StreamNodes, a_bulk_stream_fills_the_line_at_1200) {
-  EXPECT_GE(bulk_share(1200, 3h), 0.85);
+
+/// A client that hands over U_PDUs of full size as long as its node takes them.
+double arq_share(unsigned rate_bps, Duration time, const sim::MediumOptions& medium) {
+  constexpr std::size_t kUpduOctets = 2048;
+  constexpr std::size_t kUpdusInside = 150;
+  sim::World world(1, {.medium = medium, .mode = mode_of(rate_bps)});
+  auto& alpha = world.add_client(0, SapId{5}, sis::Confirmation::node);
+  auto& bravo = world.add_client(1, SapId{5}, sis::Confirmation::node);
+  world.run_for(10s);
+  return share_of_line(
+      world, rate_bps, time,
+      [&] {
+        while (!alpha.flow_off() && alpha.sent().size() < bravo.received().size() + kUpdusInside) {
+          world.send(alpha, 1, kUpduOctets, 24h);
+        }
+        world.run_for(1s);
+      },
+      [&] { return std::uint64_t{kUpduOctets} * bravo.received().size(); });
 }
-TEST(StreamNodes, a_bulk_stream_fills_the_line_at_2400) {
-  EXPECT_GE(bulk_share(2400, 2h), 0.85);
+
+BulkShares bulk(unsigned rate_bps, Duration time, const sim::MediumOptions& medium = {}) {
+  const BulkShares shares{stream_share(rate_bps, time, medium), arq_share(rate_bps, time, medium)};
+  std::printf("%u bit/s, losses %.0f %%: bulk stream %.1f %% of the line, plain ARQ %.1f %%\n",
+              rate_bps, 100 * medium.data_loss, 100 * shares.stream, 100 * shares.arq);
+  return shares;
+}
+
+class BulkStream : public ::testing::TestWithParam<std::pair<unsigned, Duration>> {};
+
+TEST_P(BulkStream, fills_the_line) {
+  EXPECT_GE(bulk(GetParam().first, GetParam().second).stream, 0.85);
+}
+TEST_P(BulkStream, has_nine_tenths_of_plain_arq_under_losses) {
+  const BulkShares shares = bulk(GetParam().first, GetParam().second, {.data_loss = 0.2});
+  EXPECT_GE(shares.stream, 0.9 * shares.arq);
+}
+INSTANTIATE_TEST_SUITE_P(Rates, BulkStream,
+                         ::testing::Values(std::pair<unsigned, Duration>(75, 24h),
+                                           std::pair<unsigned, Duration>(300, 6h),
+                                           std::pair<unsigned, Duration>(1200, 3h),
+                                           std::pair<unsigned, Duration>(2400, 2h),
+                                           std::pair<unsigned, Duration>(9600, 1h)),
+                         [](const auto& one) { return "at_" + std::to_string(one.param.first); });
+
+// The floor is a U_PDU of a plain client over a link that is yet to be made.
+TEST(StreamNodes, the_first_octets_of_a_stream_come_as_soon_as_those_of_a_plain_client) {
+  for (const unsigned rate_bps : {75u, 1200u, 9600u}) {
+    sim::World world(1, {.mode = mode_of(rate_bps)});
+    auto& alpha = world.add_client(0, SapId{5}, sis::Confirmation::node);
+    auto& bravo = world.add_client(1, SapId{5}, sis::Confirmation::node);
+    world.run_for(10s);
+    const Instant sent = world.now();
+    world.send(alpha, 1, 200, 1h);
+    while (bravo.received().empty() && world.now() - sent < 10min) world.run_for(100ms);
+    const Duration floor = world.now() - sent;
+    StreamNodes nodes(1, mode_of(rate_bps));
+    nodes.run_for(10s);
+    const Instant opened = nodes.world().now();
+    nodes.write(nodes.open(StreamNodes::kBulk), 200);
+    while (nodes.bulk_arrived() == 0 && nodes.world().now() - opened < 10min) nodes.run_for(100ms);
+    const Duration took = nodes.world().now() - opened;
+    std::printf("first octets at %u bit/s: plain client %.1f s, stream %.1f s\n", rate_bps,
+                to_seconds(floor), to_seconds(took));
+    // The header, the name of the server and the frame are octets that a plain U_PDU has not.
+    EXPECT_LE(to_seconds(took), to_seconds(floor) + 1 + 8.0 * 40 / rate_bps);
+  }
+}
+
+TEST(StreamNodes, two_hundred_streams_at_once_are_answered) {
+  StreamNodes nodes(3, mode_of(9600));
+  nodes.run_for(10s);
+  std::vector<StreamId> ids;
+  for (int i = 0; i < 200; ++i) {
+    ids.push_back(nodes.open(StreamNodes::kAnswered));
+    nodes.write(ids.back(), 1000);
+  }
+  const auto all = [&] {
+    return std::all_of(ids.begin(), ids.end(),
+                       [&](StreamId id) { return nodes.answered(id) == 1000; });
+  };
+  const Instant begin = nodes.world().now();
+  std::size_t held = 0;
+  while (!all() && nodes.world().now() - begin < 2h) {
+    nodes.run_for(1s);
+    held = std::max(held, nodes.octets_held());
+  }
+  EXPECT_TRUE(all());
+  std::printf("200 streams, 1000 octets each and back at 9600 bit/s: %.0f s, %zu octets held\n",
+              to_seconds(nodes.world().now() - begin), held);
+  EXPECT_LE(held, 2 * 200 * 1100u);
 }
 
 // A request of 200 octets and its answer, on a stream that is open, beside a full bulk stream. The
 // bulk stream is the other way round in most uses; here both compete for the same transmissions.
-TEST(StreamNodes, an_exchange_beside_a_bulk_stream_waits_for_one_transmission) {
+TEST(StreamNodes, an_exchange_beside_a_bulk_stream_waits_for_a_short_transmission) {
   std::vector<Duration> idle;
   std::vector<Duration> busy;
   for (const bool with_bulk : {false, true}) {
-    StreamNodes nodes(2, "110a-1200-short");
+    StreamNodes nodes(2, mode_of(1200));
     nodes.run_for(10s);
     const StreamId asked = nodes.open(StreamNodes::kAnswered);
     nodes.write(asked, 200);
@@ -193,7 +293,8 @@ TEST(StreamNodes, an_exchange_beside_a_bulk_stream_waits_for_one_transmission) {
       "exchange of 200 octets at 1200 bit/s: idle median %.1f s, p95 %.1f s; "
       "beside a bulk stream median %.1f s, p95 %.1f s\n",
       at(idle, 50), at(idle, 95), at(busy, 50), at(busy, 95));
-  EXPECT_LT(at(busy, 95), 2 * 120.0);
+  // An idle exchange is one turn of the link there and back. Two further ones are the limit.
+  EXPECT_LE(at(busy, 95), 3 * at(idle, 95));
 }
 
 }  // namespace

@@ -229,6 +229,15 @@ TEST(HandoverWindow, a_slow_turnaround_makes_longer_transmissions) {
   EXPECT_GT(8 * static_cast<double>(sent) / 2400, 25);
 }
 
+TEST(HandoverWindow, what_overtakes_does_not_raise_the_rate) {
+  HandoverWindow window{HandoverWindow::Config()};
+  window.on_handed(Instant(100s), {1}, 2000, 0);
+  window.on_handed(Instant(110s), {2}, 200, 6);  // 2000 octets come with it, most of them sent
+  EXPECT_TRUE(window.on_confirmed(Instant(112s), {1}));
+  EXPECT_TRUE(window.on_confirmed(Instant(112s), {2}));
+  EXPECT_LT(window.rate_bps(), 8 * 2200 / 12.0 + 1);
+}
+
 TEST(HandoverWindow, something_urgent_has_room_beside_a_full_window) {
   HandoverWindow window{HandoverWindow::Config()};
   SlowLink link(1200, 3s);

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <utility>
+#include <vector>
+
 #include "tests/unit/streams/virtual_link.h"
 
 namespace s5066::streams {
@@ -89,6 +93,74 @@ TEST(Streams, bulk_data_with_the_node_is_short_while_there_is_a_conversation) {
     now += 30s;  // of which the turnaround is most
     for (const auto id : ids) core.on_sis(now, gateways::SisConfirmed{id});
   }
+}
+
+/// Counts the U_PDUs that a core hands over, by priority.
+std::map<int, std::vector<gateways::SisUnidata>> handed_over(StreamsCore& core) {
+  std::map<int, std::vector<gateways::SisUnidata>> sent;
+  while (auto action = core.poll_action()) {
+    auto* const updu = std::get_if<gateways::SisUnidata>(&*action);
+    if (updu != nullptr) sent[updu->priority].push_back(std::move(*updu));
+  }
+  return sent;
+}
+
+TEST(Streams, bulk_data_waits_for_the_answer_to_small_data_but_not_for_ever) {
+  StreamsCore core({}, 1);
+  Instant now(100s);
+  core.on_sis(now, gateways::SisBound{2048});
+  core.on_sis(now, gateways::SisIndication{address(1), SapId{9}, updu_of(5, {})});
+  const auto talk = core.request_open(now, address(1), {"host", 23}, false);
+  const auto bulk = core.request_open(now, address(1), {"host", 80}, false);
+  ASSERT_TRUE(talk.ok() && bulk.ok());
+  core.request_write(now, *talk, Bytes(100, 'x'));
+  core.request_write(now, *bulk, Bytes(60'000, 'x'));
+  for (const auto& [priority, updus] : handed_over(core)) {
+    for (const auto& updu : updus) core.on_sis(now + 4s, gateways::SisConfirmed{updu.id});
+  }
+  now += 4s;
+  auto sent = handed_over(core);
+  core.request_write(now, *talk, Bytes(100, 'x'));
+  auto small = handed_over(core);
+  ASSERT_EQ(small[6].size(), 1u);
+  for (const auto& updu : sent[4]) core.on_sis(now + 4s, gateways::SisConfirmed{updu.id});
+  now += 4s;
+  EXPECT_TRUE(handed_over(core)[4].empty());  // the small data is with the node
+  core.on_sis(now, gateways::SisConfirmed{small[6][0].id});
+  EXPECT_TRUE(handed_over(core)[4].empty());  // its answer has not come
+  ASSERT_TRUE(core.next_deadline().has_value());
+  now = *core.next_deadline();
+  EXPECT_LE(now, Instant(120s));
+  core.on_deadline(now);
+  sent = handed_over(core);
+  EXPECT_FALSE(sent[4].empty());
+  for (const auto& updu : sent[4]) core.on_sis(now, gateways::SisConfirmed{updu.id});
+
+  // Small data that is never confirmed does not stop the bulk stream.
+  core.request_write(now, *talk, Bytes(100, 'x'));
+  EXPECT_EQ(handed_over(core)[6].size(), 1u);
+  std::size_t went = 0;
+  for (const Instant end = now + 10min; now < end; now += 10s) {
+    core.on_sis(now, gateways::SisIndication{address(1), SapId{9}, updu_of(5, {})});
+    core.on_deadline(now);
+    sent = handed_over(core);
+    for (const auto& updu : sent[4]) {
+      core.on_sis(now, gateways::SisConfirmed{updu.id});
+      ++went;
+    }
+  }
+  EXPECT_GT(went, 4u);
+}
+
+TEST(Streams, the_opening_of_a_bulk_stream_is_short) {
+  StreamsCore core({}, 1);
+  core.on_sis(Instant(1s), gateways::SisBound{2048});
+  const auto bulk = core.request_open(Instant(1s), address(1), {"host", 80}, false);
+  ASSERT_TRUE(bulk.ok());
+  core.request_write(Instant(1s), *bulk, Bytes(30'000, 'x'));
+  auto sent = handed_over(core);
+  ASSERT_EQ(sent[6].size(), 1u);
+  EXPECT_LT(sent[6][0].updu.size(), 600u);
 }
 
 TEST(Streams, small_writes_are_sent_together) {
@@ -213,7 +285,7 @@ TEST(Streams, data_of_a_stream_that_was_reset_is_answered_by_a_reset_again) {
   EXPECT_EQ(resets(), 2u);
 }
 
-TEST(Streams, a_peer_opens_a_quarter_of_the_streams_and_few_without_an_opening) {
+TEST(Streams, a_peer_opens_half_of_the_streams_and_few_without_an_opening) {
   StreamsConfig config;
   config.streams_max = 100;
   StreamsCore core(config, 1);
@@ -224,8 +296,8 @@ TEST(Streams, a_peer_opens_a_quarter_of_the_streams_and_few_without_an_opening) 
   };
   for (std::uint32_t i = 1; i <= 20; ++i) hear(DataFrame{{true, i}, false, false, 0, octet});
   EXPECT_EQ(core.streams(now).size(), 16u);
-  for (std::uint32_t i = 1; i <= 30; ++i) hear(OpenFrame{i, {"host", 80}});
-  EXPECT_EQ(core.streams(now).size(), 25u);
+  for (std::uint32_t i = 1; i <= 55; ++i) hear(OpenFrame{i, {"host", 80}});
+  EXPECT_EQ(core.streams(now).size(), 50u);
   EXPECT_EQ(core.counters()[StreamCounter::refused_limit], 4u + 5u);
 }
 
