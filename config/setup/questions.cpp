@@ -152,9 +152,10 @@ Surroundings look_around() {
   if (const auto listed = modem::list_server_devices(); listed) {
     for (const auto& device : *listed) {
       if (!modem::is_server_device_name(device.name)) continue;
+      // Two cards of one type have the same description.
+      const std::string setting = std::string(modem::kServerPrefix) + device.name;
       add_card(device.input ? around.inputs : around.outputs,
-               {std::string(modem::kServerPrefix) + device.name,
-                device.description + "  (sound server)", 2});
+               {setting, device.description + "  (" + setting + ")", 2});
     }
   }
   std::error_code none;

@@ -44,22 +44,34 @@ bool is_same_name(const std::string& a, const std::string& b) {
                     [&](char x, char y) { return lower(x) == lower(y); });
 }
 
+/// Returns the first entry with the same name or address, or the end.
+std::vector<AddressBook::Entry>::const_iterator like(const AddressBook::Entry& entry,
+                                                     const std::vector<AddressBook::Entry>& among) {
+  return std::find_if(among.begin(), among.end(), [&](const auto& one) {
+    return is_same_name(one.name, entry.name) || one.address == entry.address;
+  });
+}
+
 std::string book_text(const proto::SetupAnswers& answers, const AddressBook& known) {
   std::vector<AddressBook::Entry> given = {entry_of(answers.station())};
   for (const auto& peer : answers.peers()) given.push_back(entry_of(peer));
+  const std::vector<AddressBook::Entry> told = given;
+  // Known rows keep their places, so that a book which has all of these rows stays as it is.
   std::string stations, groups;
-  for (const auto& entry : given) stations += row_of("station", entry);
   for (const auto& entry : known.entries()) {
-    const bool replaced = std::any_of(given.begin(), given.end(), [&](const auto& one) {
-      return is_same_name(one.name, entry.name) || one.address == entry.address;
-    });
-    if (replaced) continue;
-    if (entry.address.group) {
+    const auto fresh = like(entry, given);
+    if (fresh != given.end()) {
+      stations += row_of("station", *fresh);
+      given.erase(fresh);
+    } else if (like(entry, told) != told.end()) {
+      continue;  // a second row of one that is above
+    } else if (entry.address.group) {
       groups += row_of("group", entry);
     } else {
       stations += row_of("station", entry);
     }
   }
+  for (const auto& entry : given) stations += row_of("station", entry);
   return "# proto-message: s5066.proto.AddressBook\n#\n"
          "# Names and call signs that may stand wherever the address of a station may.\n\n" +
          stations + groups;

@@ -144,6 +144,19 @@ TEST(SetupPlan, an_entry_with_the_same_address_or_name_in_other_letters_is_repla
   EXPECT_EQ(book.value->name_of(Address{0x01020001}), "alpha");
 }
 
+TEST(SetupPlan, an_address_book_that_has_all_rows_already_stays_as_it_is) {
+  const auto first = plan_station(answers(), {});
+  ASSERT_TRUE(first) << first.error().detail;
+  const auto book = parse_address_book("b", first->front().text);
+  ASSERT_TRUE(book.value);
+  auto other = answers();
+  *other.mutable_station() = answers().peers(0);
+  *other.mutable_peers(0) = answers().station();
+  const auto second = plan_station(other, *book.value);
+  ASSERT_TRUE(second) << second.error().detail;
+  EXPECT_EQ(second->front().text, first->front().text);
+}
+
 TEST(SetupPlan, a_second_station_has_sockets_of_its_own_and_another_port) {
   const test::TemporaryFolder folder;
   auto given = answers();
