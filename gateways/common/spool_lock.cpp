@@ -46,9 +46,11 @@ Result<void> check_spool_writable(const std::string& directory) {
     const int wanted = S_ISDIR(status.st_mode) ? W_OK | X_OK : W_OK | R_OK;
     if (::faccessat(AT_FDCWD, path.c_str(), wanted, AT_EACCESS) == 0) continue;
     const std::string user = user_name(::geteuid());
-    return Error{ErrorCode::refused, "spool " + path + " belongs to " + user_name(status.st_uid) +
-                                         " and cannot be written by " + user + ": chown -R " +
-                                         user + ": " + directory};
+    const std::string owner = user_name(status.st_uid);
+    return Error{ErrorCode::refused, "spool " + path + " belongs to " + owner +
+                                         " and cannot be written by " + user +
+                                         ": act as its owner by sudo, or, if " + user +
+                                         " runs the service, chown -R " + user + ": " + directory};
   }
   return {};
 }

@@ -162,7 +162,8 @@ TEST_F(SpoolOwner, a_spool_that_the_service_cannot_write_is_named_with_its_owner
                         return may.error().detail ==
                                        "spool " + spool +
                                            "/spool.db belongs to root and cannot be written by "
-                                           "61234: chown -R 61234: " +
+                                           "61234: act as its owner by sudo, or, if 61234 runs "
+                                           "the service, chown -R 61234: " +
                                            spool
                                    ? 0
                                    : 2;
