@@ -175,6 +175,12 @@ Problems check_leftovers(const SourceFile& file) {
   return problems;
 }
 
+Problems check_binary(const SourceFile& file) {
+  const std::size_t at = file.text.find('\0');
+  if (at == std::string::npos) return {};
+  return {{file.path, line_at(file.text, at), "a binary file: keep its source or a text form"}};
+}
+
 Problems check_header_opening(const SourceFile& file) {
   if (!file.path.ends_with(".h")) return {};
   const auto lines = lines_of(file.text);

@@ -32,6 +32,8 @@ Problems check_banned_tokens(const SourceFile& file);
 Problems check_length(const SourceFile& file);
 /// No absolute paths of one machine, no notes to do something later.
 Problems check_leftovers(const SourceFile& file);
+/// Reports a binary file, because a change of it cannot be read.
+Problems check_binary(const SourceFile& file);
 /// A header opens with a comment, then `#pragma once`.
 Problems check_header_opening(const SourceFile& file);
 /// Reports a source whose first line, or second behind `#!`, does not name the licence.

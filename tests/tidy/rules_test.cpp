@@ -165,6 +165,14 @@ TEST(Leftovers, are_found_wherever_they_stand) {
   EXPECT_TRUE(check_leftovers({"sis/x.cpp", "// sis/work/x, mastodon\n"}).empty());
 }
 
+TEST(Binary, files_are_found_by_their_zeros) {
+  using namespace std::string_literals;
+  EXPECT_EQ(check_binary({"tests/x.pyc", "a\nb\0c"s}).size(), 1u);
+  EXPECT_EQ(to_string(check_binary({"tests/x.pyc", "a\nb\0c"s})[0]),
+            "tests/x.pyc:2: a binary file: keep its source or a text form");
+  EXPECT_TRUE(check_binary({"docs/x.md", "\u00B1\n"}).empty());
+}
+
 TEST(HeaderOpening, wants_a_comment_and_then_pragma_once) {
   EXPECT_TRUE(check_header_opening({"sis/x.h", "// Why.\n#pragma once\n"}).empty());
   EXPECT_EQ(check_header_opening({"sis/x.h", "#pragma once\n"}).size(), 1u);

@@ -28,11 +28,10 @@ std::string read_file(const fs::path& path) {
 void read_folder(const fs::path& root, const fs::path& folder, std::vector<SourceFile>& files) {
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (entry.is_directory()) {
+      if (entry.path().filename() == "__pycache__") continue;  // Python writes it when a test runs
       read_folder(root, entry.path(), files);
     } else if (entry.is_regular_file()) {
-      std::string text = read_file(entry.path());
-      if (text.find('\0') != std::string::npos) continue;  // a binary file
-      files.push_back({fs::relative(entry.path(), root).string(), std::move(text)});
+      files.push_back({fs::relative(entry.path(), root).string(), read_file(entry.path())});
     }
   }
 }

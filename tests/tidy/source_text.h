@@ -20,7 +20,7 @@ struct Include {
   std::size_t line = 0;
 };
 
-/// Returns every text file of the tree that is not built, hidden or version control.
+/// Returns every file of the tree that is not built, hidden or version control.
 std::vector<SourceFile> read_tree(const std::string& root);
 /// Returns the names at the top level without hidden entries and build folders.
 std::vector<std::string> read_top_level(const std::string& root);

@@ -53,6 +53,10 @@ TEST(Tree, has_nothing_left_over) {
   for (const auto& file : tree()) expect_none(check_leftovers(file));
 }
 
+TEST(Tree, has_no_binary_file) {
+  for (const auto& file : tree()) expect_none(check_binary(file));
+}
+
 TEST(Tree, opens_each_header_with_its_purpose) {
   for (const auto& file : tree()) expect_none(check_header_opening(file));
 }
