@@ -198,7 +198,9 @@ Problems check_header_opening(const SourceFile& file) {
 }
 
 Problems check_licence(const SourceFile& file) {
-  if (!ends_with_any(file.path, {".h", ".cpp", ".c", ".proto", ".py", ".sh", "CMakeLists.txt"}) &&
+  if (!ends_with_any(file.path,
+                     {".h", ".cpp", ".c", ".proto", ".py", ".sh", ".sql", ".cmake", ".cmake.in",
+                      ".service", ".sysusers", ".tmpfiles", ".supp", "CMakeLists.txt"}) &&
       !file.text.starts_with("#!")) {
     return {};
   }

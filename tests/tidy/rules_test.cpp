@@ -191,6 +191,11 @@ TEST(Licence, is_named_in_the_first_line_or_behind_the_interpreter) {
   EXPECT_TRUE(
       check_licence({"tests/run", "#!/bin/bash\n# SPDX-License-Identifier: Apache-2.0\n"}).empty());
   EXPECT_EQ(check_licence({"tests/run", "#!/bin/bash\n# Runs.\n"}).size(), 1u);
+  EXPECT_TRUE(
+      check_licence({"gateways/x.sql", "-- SPDX-License-Identifier: Apache-2.0\n"}).empty());
+  for (const char* name : {"x.sql", "x.cmake", "x.cmake.in", "x@.service", "x.supp"}) {
+    EXPECT_EQ(check_licence({name, "# Serves.\n"}).size(), 1u) << name;
+  }
   EXPECT_TRUE(check_licence({"docs/x.md", "text\n"}).empty());
 }
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- The spool of a store-and-forward gateway: what waits to be sent, and what has arrived.
 
 CREATE TABLE outgoing (

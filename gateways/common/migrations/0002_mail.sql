@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- Mail between SMTP and P_MUL. A row of `mail` goes one way: by air to stations, or by SMTP to the
 -- mail server of this station; its targets are the recipients, one row for each station.
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- How long a message may take, and after how long its sender is told that it is late (0: never): each
 -- time that it is queued anew.
 ALTER TABLE mail ADD COLUMN lifetime_s INTEGER NOT NULL DEFAULT 0;

@@ -1,2 +1,3 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- Nothing: the index that was made here reads all of `mail`, which not every spool lets itself be. The
 -- mail store makes it where it can.

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- By which mark in `mail_seen` a recipient is known, and since when: so that the mark can go when the
 -- message is parked or deleted before anybody had it. Not in `mail_target`, because a new column
 -- reads all of a table.

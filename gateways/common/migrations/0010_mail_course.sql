@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- Where a message came from and what belongs to it, so that its course can be followed. It is no part
 -- of `mail`, because a new column reads all of a table.
 CREATE TABLE IF NOT EXISTS mail_course (

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- What the transfer service adds to a file that is handed over. Tables of their own, because a new
 -- column of `outgoing` reads all of it.
 CREATE TABLE IF NOT EXISTS outgoing_file (
