@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <regex>
+#include <sstream>
 #include <string>
 #include <string_view>
 
@@ -60,31 +61,77 @@ std::vector<std::string> wrong_classes(const std::vector<SourceFile>& tree,
   return wrong;
 }
 
+/// Appends the names that a pattern with braces stands for.
+void expand(const std::string& pattern, std::vector<std::string>& names) {
+  const std::size_t open = pattern.find('{');
+  const std::size_t close = pattern.find('}', std::min(open, pattern.size()));
+  if (close == std::string::npos) return names.push_back(pattern);
+  for (std::size_t begin = open + 1; begin <= close;) {
+    const std::size_t end = std::min(pattern.find(',', begin), close);
+    expand(pattern.substr(0, open) + pattern.substr(begin, end - begin) + pattern.substr(close + 1),
+           names);
+    begin = end + 1;
+  }
+}
+
+bool belongs_in_recipes(const SourceFile& file) {
+  static const std::regex settings(R"(config/(translate|contradictions)(_\w+)?\.cpp)");
+  static const std::regex counters(R"(CounterTable<\w+>&\s+counter_table\()");
+  if (std::regex_match(file.path, settings)) return true;
+  return file.path.ends_with(".h") && std::regex_search(code_only(file.text), counters);
+}
+
 }  // namespace
 
+std::vector<PageName> file_names_of(std::string_view page) {
+  static const std::regex quoted("`([A-Za-z0-9_./{},-]+)`");
+  static const std::regex file("[A-Za-z0-9_./-]+(\\.(cpp|h|proto|txt|cmake|csv|md|py|sql|supp)|/)");
+  std::vector<PageName> found;
+  std::istringstream lines{std::string(page)};
+  std::string line;
+  for (std::size_t number = 1; std::getline(lines, line); ++number) {
+    std::vector<std::string> names;
+    for (const std::string& pattern : names_in(line, quoted)) expand(pattern, names);
+    for (const std::string& name : names) {
+      if (std::regex_match(name, file)) found.push_back({name, number});
+    }
+  }
+  return found;
+}
+
 Problems check_doc_paths(const std::vector<SourceFile>& tree) {
-  static const std::regex quoted(
-      "`([A-Za-z0-9_./-]+(\\.(cpp|h|proto|txt|cmake|csv|md|py|sql|supp)|/))`");
   Problems problems;
   for (const auto& file : tree) {
     if (!is_page_for_developers(file.path)) continue;
-    std::size_t line_number = 0;
-    for (std::size_t begin = 0; begin < file.text.size();) {
-      const std::size_t end = std::min(file.text.find('\n', begin), file.text.size());
-      const std::string line = file.text.substr(begin, end - begin);
-      ++line_number;
-      for (std::sregex_iterator it(line.begin(), line.end(), quoted), last; it != last; ++it) {
-        const std::string name = (*it)[1];
-        if (exists(tree, name)) continue;
-        problems.push_back({file.path, line_number, "there is no " + name});
-      }
-      if (file.path == "docs/ARCHITECTURE.md") {
-        for (const std::string& name : wrong_classes(tree, line)) {
-          problems.push_back({file.path, line_number, "there is no " + name + " in that folder"});
-        }
-      }
-      begin = end + 1;
+    for (const auto& [name, line] : file_names_of(file.text)) {
+      if (!exists(tree, name)) problems.push_back({file.path, line, "there is no " + name});
     }
+    if (file.path != "docs/ARCHITECTURE.md") continue;
+    std::istringstream lines(file.text);
+    std::string line;
+    for (std::size_t number = 1; std::getline(lines, line); ++number) {
+      for (const std::string& name : wrong_classes(tree, line)) {
+        problems.push_back({file.path, number, "there is no " + name + " in that folder"});
+      }
+    }
+  }
+  return problems;
+}
+
+Problems check_recipes(const std::vector<SourceFile>& tree) {
+  const std::string page = "docs/develop/recipes.md";
+  const auto found = std::find_if(tree.begin(), tree.end(),
+                                  [&](const SourceFile& file) { return file.path == page; });
+  if (found == tree.end()) return {{page, 0, "is missing"}};
+  const std::vector<PageName> names = file_names_of(found->text);
+  Problems problems;
+  for (const SourceFile& file : tree) {
+    if (file.path.starts_with("tests/") || !belongs_in_recipes(file)) continue;
+    const bool named = std::any_of(names.begin(), names.end(), [&](const PageName& name) {
+      return name.name.find('/') != std::string::npos &&
+             ("/" + file.path).ends_with("/" + name.name);
+    });
+    if (!named) problems.push_back({page, 0, "does not name " + file.path});
   }
   return problems;
 }

@@ -24,6 +24,15 @@ TEST(DocPaths, a_file_or_folder_that_does_not_exist_is_a_problem_on_its_line) {
   EXPECT_EQ(to_string(problems[1]), "docs/develop/page.md:2: there is no modem/video/");
 }
 
+TEST(DocPaths, braces_name_several_files) {
+  EXPECT_TRUE(check("`modem/{audio/device,device}.h`, `{a, b}`, `x{`, `{}`").empty());
+  const Problems problems = check("`modem/{audio,video}/{device,evice}.h`");
+  ASSERT_EQ(problems.size(), 3u);
+  EXPECT_EQ(problems[0].text, "there is no modem/audio/evice.h");
+  EXPECT_EQ(problems[1].text, "there is no modem/video/device.h");
+  EXPECT_EQ(problems[2].text, "there is no modem/video/evice.h");
+}
+
 TEST(DocPaths, placeholders_and_other_words_are_skipped) {
   EXPECT_TRUE(check("`<name>_test.cpp`, `data_*.cpp`, `on_*`, `--help`, `FILE.pcap`").empty());
 }
@@ -45,6 +54,32 @@ TEST(DocPaths, a_row_about_a_folder_names_files_of_that_folder) {
 
 TEST(DocPaths, every_file_that_the_pages_of_this_tree_name_exists) {
   for (const Problem& problem : check_doc_paths(read_tree(S5066_SOURCE_DIR))) {
+    ADD_FAILURE() << to_string(problem);
+  }
+}
+
+/// Returns what the page of recipes does not name of one header with counters and two settings.
+std::string not_named(const std::string& page) {
+  const std::string table = "const CounterTable<XCounter>&\n    counter_table(XCounter);\n";
+  const Problems problems = check_recipes({{"config/contradictions.cpp", ""},
+                                           {"config/translate_x.cpp", ""},
+                                           {"config/translate.h", ""},
+                                           {"docs/develop/recipes.md", page},
+                                           {"sis/other.h", "// " + table.substr(0, 20)},
+                                           {"sis/x_core.h", table}});
+  std::string text;
+  for (const Problem& problem : problems) text += problem.text + "\n";
+  return text;
+}
+
+TEST(Recipes, name_each_header_with_counters_and_each_source_of_settings) {
+  EXPECT_EQ(not_named("`sis/x_core.h`, `config/{contradictions,translate_x}.cpp`"), "");
+  EXPECT_EQ(not_named("`x_core.h`, `sis/x_core.cpp`, `config/contradictions.cpp`"),
+            "does not name config/translate_x.cpp\ndoes not name sis/x_core.h\n");
+}
+
+TEST(Recipes, of_this_tree_are_complete) {
+  for (const Problem& problem : check_recipes(read_tree(S5066_SOURCE_DIR))) {
     ADD_FAILURE() << to_string(problem);
   }
 }
