@@ -6,6 +6,7 @@
 #include "tests/tidy/conformance.h"
 #include "tests/tidy/docs.h"
 #include "tests/tidy/functions.h"
+#include "tests/tidy/glossary.h"
 #include "tests/tidy/log_events.h"
 #include "tests/tidy/rules.h"
 
@@ -87,6 +88,10 @@ TEST(Tree, has_no_dead_links_in_its_pages) {
 
 TEST(Tree, names_no_page_that_is_not_there) {
   expect_none(check_page_names(tree()));
+}
+
+TEST(Tree, links_each_abbreviation_to_the_glossary) {
+  expect_none(check_glossary(tree()));
 }
 
 TEST(Tree, has_pages_that_are_short) {
