@@ -260,7 +260,7 @@ struct UnidataRequestRejected {                     // type 23, to the client
   friend bool operator==(const UnidataRequestRejected&, const UnidataRequestRejected&) = default;
 };
 
-// The same primitives for expedited data, which has no priority.
+// Types 24 to 27 are the same primitives for expedited data, which has no priority.
 
 struct ExpeditedUnidataRequest {  // type 24, to the server
   SapId destination_sap{};

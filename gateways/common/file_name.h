@@ -17,7 +17,8 @@ inline constexpr std::size_t kFileNameBytesMax = 255;
 /// most 255 octets. `fallback` when no more than dots remains.
 std::string safe_file_name(std::string_view wire_name, std::string_view fallback);
 
-/// The same name for a file system that refuses colons (FAT, exFAT, NTFS): '_' in place of each.
+/// Returns the name with '_' in place of each colon, for file systems that refuse colons (FAT,
+/// exFAT, NTFS).
 std::string without_colons(std::string_view name);
 
 /// "one.txt" for 0, "one.1.txt" for 1 …, never longer than 255 octets. The number goes in front of

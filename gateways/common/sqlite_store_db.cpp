@@ -273,7 +273,7 @@ Result<Transaction> Transaction::begin(Database& db) {
 }
 
 Transaction::~Transaction() {
-  // Nothing can be done about a failed rollback; SQLite rolls back again when the file is opened.
+  // A failed rollback is ignored, because SQLite rolls back again when the file is opened.
   if (db_ != nullptr) static_cast<void>(db_->execute("ROLLBACK"));
 }
 

@@ -27,7 +27,8 @@ Result<void> make_folder(const std::string& path) {
   return {};
 }
 
-/// Nobody else may put files into a folder from which they are sent without a look at them.
+/// Makes a folder that only our user may write to, because its files are sent without a look at
+/// them. An existing folder with another owner or wider rights is an error.
 Result<void> make_own_folder(const std::string& path) {
   if (auto made = make_folder(path); !made) return made;
   struct stat status {};

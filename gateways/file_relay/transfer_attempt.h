@@ -42,7 +42,7 @@ class TransferAttempt {
   const TransferManifest& manifest() const { return manifest_; }
   TransferNumber number() const { return number_; }
   bool waits_for_answer() const { return waits_ && !offer_due_; }
-  /// Nothing of the attempt is at the node.
+  /// True if the node holds no message of the attempt.
   bool is_clear() const { return in_flight_.empty() && !offer_in_flight_; }
   std::uint64_t octets_left() const { return unsent_.octets(); }
   std::uint64_t octets_confirmed() const;

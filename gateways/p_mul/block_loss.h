@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Remembers the share of blocks that each node missed of the first round of its last messages. A
-// node that misses many gets what is for it alone by ARQ.
+// node that misses many gets the PDUs for it alone by ARQ.
 #pragma once
 
 #include <cstddef>

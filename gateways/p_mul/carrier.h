@@ -11,14 +11,15 @@
 
 namespace s5066::p_mul {
 
-/// Over UDP each use has a port of its own; over STANAG 5066 the PDU type tells.
+/// Tells the kind of a PDU. Over UDP each use has a port of its own; over STANAG 5066 the PDU type
+/// names it.
 enum class Use : std::uint8_t {
   data,          // Address, Data, Parity, Discard
   ack,           // Ack
   group_control  // Request, Reject, Release, Announce
 };
 
-/// A group that one message has for itself; IPv4.
+/// IPv4 address of a multicast group for one message.
 struct MulticastAddress {
   std::uint32_t value = 0;
   friend auto operator<=>(const MulticastAddress&, const MulticastAddress&) = default;
@@ -30,7 +31,7 @@ struct OutgoingPdu {
   Target target;
   Use use = Use::data;
   std::uint8_t priority = 0;
-  Duration lifetime{};    // worth sending for so long
+  Duration lifetime{};    // dropped if not sent within this time
   bool reliable = false;  // to one node, by a bearer's own acknowledgement where it has one
   Bytes octets;
 };

@@ -31,7 +31,7 @@ class CarrierUdp {
 
   /// Joins or leaves the group of one message, whose data then come to us, or no longer.
   Result<void> request_membership(std::uint32_t group, bool joined);
-  /// Sends what the core has; to be called after request_send.
+  /// Sends the PDUs that the core has. Call after request_send.
   void flush();
   CarrierUdpCore& core() { return core_; }
 

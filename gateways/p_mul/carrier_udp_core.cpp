@@ -41,7 +41,7 @@ std::optional<UdpEndpoint> CarrierUdpCore::endpoint_of(const OutgoingPdu& pdu) c
   return UdpEndpoint{at->second, port};
 }
 
-// This is what the standard calls PDU_DELAY.
+// The standard calls this time PDU_DELAY.
 double CarrierUdpCore::rate_of(const OutgoingPdu& pdu) const {
   const auto* group = std::get_if<GroupId>(&pdu.target);
   if (group == nullptr) return config_.rate_bps;

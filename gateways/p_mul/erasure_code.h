@@ -22,7 +22,7 @@ namespace s5066::p_mul {
 inline constexpr std::size_t kGroupBlocksMax = 160;
 inline constexpr std::size_t kGroupRowsMax = 96;
 
-/// Which block and which parity number belongs where.
+/// Maps block and parity numbers to groups, columns and rows.
 class BlockGroups {
  public:
   /// `total` blocks, at least one.
@@ -45,7 +45,8 @@ class BlockGroups {
   std::size_t count_;
 };
 
-/// The octets of one parity PDU. `content` is the whole message, cut into blocks of `block_octets`.
+/// Returns the octets of one parity PDU. `content` is the whole message, which is cut into blocks
+/// of `block_octets`.
 Bytes parity_of(const BlockGroups& groups, ByteSpan content, std::size_t block_octets,
                 std::uint16_t parity_number);
 

@@ -30,18 +30,19 @@ class KnownMessages {
 
   std::size_t size() const { return known_.size(); }
   bool empty() const { return known_.empty(); }
-  /// Null if the message is not known.
+  /// Returns null if the message is not known.
   Known* find(const MessageName& name);
   const Known* find(const MessageName& name) const;
   Known& remember(const MessageName& name, const Known& known);
-  /// Remembers a known message until then at least.
+  /// Remembers a known message at least until that time.
   void extend(const MessageName& name, Instant until);
   void forget(const MessageName& name);
   void forget_until(Instant now);
 
   void release(const MessageName& name) { unreleased_.erase(name); }
   void set_unreleased(const MessageName& name) { unreleased_.insert(name); }
-  /// Our own EMCON is over: messages from before the start may have to be acknowledged once more.
+  /// Call when our own EMCON is over. Messages from before the start may then be acknowledged
+  /// again.
   void set_unreleased_before_start(Instant ending_after);
   const std::set<MessageName>& unreleased() const { return unreleased_; }
   bool is_unreleased(const MessageName& name) const { return unreleased_.contains(name); }

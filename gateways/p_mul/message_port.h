@@ -76,7 +76,8 @@ struct Submission {
   Bytes content;
 };
 
-/// To be kept with the message, because it must be cut in the same way after a restart.
+/// The spool keeps this with the message, so that the message is cut into equal blocks after a
+/// restart.
 struct Accepted {
   std::uint16_t block_octets = 0;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether this station may transmit (EMCON), and who says that it may not: the operator, whose word
-// holds until he takes it back, or the subnetwork (S_SUBNET_AVAILABILITY, A.2.1.26), whose word
-// holds until it says otherwise, over a lost connection too.
+// Tells if this station may transmit (EMCON). The operator and the subnetwork
+// (S_SUBNET_AVAILABILITY, A.2.1.26) can each silence it. Each order holds until its author
+// withdraws it; that of the subnetwork also outlives a lost connection.
 #pragma once
 
 #include <string_view>
@@ -19,8 +19,8 @@ class OwnSilence {
     listened_ |= silent;
     return changed;
   }
-  /// A node that only receives, or whose modem does not work, sends nothing of ours either; that
-  /// another client has the channel for itself (receive only, too) comes to the same.
+  /// A node that only receives, or whose modem does not work, sends no data of ours. A node also
+  /// reports "receive only" while another client has the channel for itself.
   bool on_availability(sis::NodeStatus status) {
     old_word_ = false;
     const bool changed =

@@ -102,7 +102,8 @@ void PMulCore::on(Instant now, const DiscardPdu& pdu) {
 void PMulCore::on(Instant now, const ParityPdu& pdu) {
   if (believed(pdu.name.source)) receiver_.on_parity(now, pdu);
 }
-// Without a pool they are counted only: on HF nobody can join a group.
+// Without a pool of addresses these PDUs are only counted, because a host on HF cannot join a
+// group.
 void PMulCore::on(Instant now, const AnnouncePdu& pdu) {
   counters_.add(PMulCounter::group_pdus);
   if (believed(pdu.name.source)) groups_.on_announce(now, pdu);
@@ -112,7 +113,7 @@ void PMulCore::on(Instant now, const GroupPdu& pdu) {
   if (believed(pdu.name.source)) groups_.on_group_pdu(now, pdu);
 }
 
-// Passes on what sender, receiver and groups have to tell one another.
+// Carries events between sender, receiver and groups.
 void PMulCore::join_up(Instant now) {
   while (auto request = sender_.poll_group_request()) {
     if (request->destinations.empty()) {
@@ -175,7 +176,7 @@ std::optional<NodeId> PMulCore::poll_heard() {
   return heard_.extract(heard_.begin()).value();
 }
 
-// Acknowledgements go first: they are short, and somebody waits for them.
+// Acknowledgements go first, because they are short and a transmitter waits for them.
 std::optional<OutgoingPdu> PMulCore::poll_pdu(Instant now) {
   if (silent_) return std::nullopt;
   if (auto pdu = receiver_.poll_pdu(now)) return pdu;

@@ -39,7 +39,7 @@ class PMulCore {
   PMulCore(const Config& config, Rng& rng);
 
   // Events in. `now` never goes backwards.
-  /// First of all, and then now and then.
+  /// Call before every other input, and then from time to time, because clocks are set.
   void on_clock(Instant now, UtcSeconds utc) {
     if (utc_.set(now, utc).count() != 0) receiver_.on_clock_set();
   }
@@ -54,14 +54,14 @@ class PMulCore {
   void on_clear_at(Instant now, std::uint8_t priority, Instant clear_at) {
     sender_.on_clear_at(now, priority, clear_at);
   }
-  /// Nodes to which the bearer takes no more by ARQ for now.
+  /// Tells for which nodes the bearer takes no more PDUs by ARQ for now.
   void on_arq_full(std::set<NodeId> nodes) { sender_.on_arq_full(std::move(nodes)); }
   void on_committed(Instant now, const MessageName& name) { receiver_.on_committed(now, name); }
   void on_not_committed(Instant now, const MessageName& name) {
     receiver_.on_not_committed(now, name);
   }
-  /// Our own EMCON, as S_SUBNET_AVAILABILITY or the operator says: nothing leaves.
-  /// `listened`: others could be heard during the silence that ends, as in EMCON.
+  /// Call when our own EMCON begins or ends (operator or S_SUBNET_AVAILABILITY). In EMCON no PDU
+  /// leaves. `listened` is true if we could receive during the silence that ends.
   void on_own_silence(Instant now, bool silent, bool listened = true);
   /// Says whether another node is in EMCON.
   void on_silence_of(Instant now, NodeId node, bool silent) {
@@ -76,13 +76,13 @@ class PMulCore {
 
   // Actions out. Drain the events after every input; take PDUs as the bearer has room.
   std::optional<MessageEvent> poll_event();
-  /// Nodes that are believed and of which a PDU has come since this was asked last.
+  /// Returns the believed nodes that sent a PDU since the last call.
   std::optional<NodeId> poll_heard();
   std::optional<OutgoingPdu> poll_pdu(Instant now);
   bool has_pdu() const {
     return !silent_ && (receiver_.has_pdu() || groups_.has_pdu() || sender_.has_pdu());
   }
-  /// Groups that the bearer is to join and to leave.
+  /// Returns the groups that the bearer is to join or to leave.
   std::optional<PMulGroups::Membership> poll_membership() { return groups_.poll_membership(); }
   std::optional<Instant> next_deadline() const;
 

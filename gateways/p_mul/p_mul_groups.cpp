@@ -156,7 +156,8 @@ void PMulGroups::on_announce(Instant now, const AnnouncePdu& announce) {
     if (listed) counters_.add(PMulGroupCounter::not_in_pool);
     return;
   }
-  // Nobody announces what has expired by his own clock, so if it has by ours the clocks are apart.
+  // A transmitter announces no message that has expired by its own clock. If it has expired by
+  // ours, the clocks are apart.
   const Instant stated = utc_.instant(announce.expiry) + config_.expiry_margin;
   const Instant most = now + config_.joined_time_max;
   const bool by_our_clock = announce.expiry.value != 0 && stated <= now;

@@ -40,34 +40,34 @@ class PMulGroups {
     std::size_t joined_max = 64;  // messages for which we are in a group
     Duration joined_time_max = std::chrono::hours(49);
     Duration expiry_margin = std::chrono::seconds(60);  // how far clocks may be apart
-    Duration rejected_for = std::chrono::minutes(5);    // an address that somebody rejected
+    Duration rejected_for = std::chrono::minutes(5);    // an address that another node rejected
     std::size_t rejects_max = 32;                       // that wait for the bearer
   };
-  /// Our sockets are to be in that group, or no longer.
+  /// Tells the bearer to join a group or to leave it.
   struct Membership {
     std::uint32_t address = 0;
     bool joined = false;
     friend bool operator==(const Membership&, const Membership&) = default;
   };
-  /// The destinations have had time to join.
+  /// Reports that the destinations of a message have had time to join its group.
   struct Ready {
     std::uint32_t message_id = 0;
-    std::uint32_t address = 0;  // 0: none is free, and it is not asked for any longer
+    std::uint32_t address = 0;  // 0: no address is free, and the request is over
   };
 
   PMulGroups(const Config& config, Rng& rng, const UtcClock& utc);
 
-  // Events in. `now` never goes backwards. From others only those who are believed.
+  // Events in. `now` never goes backwards. PDUs come only from sources that are believed.
   void on_announce(Instant now, const AnnouncePdu& announce);
   void on_group_pdu(Instant now, const GroupPdu& pdu);
-  /// Nothing more is expected of a message of another's.
+  /// Call when no more PDUs of a received message are expected.
   void on_settled(Instant now, const MessageName& name);
-  /// The host could not join: the next announcement is as good as the first.
+  /// Call when the host could not join the group. The next announcement then counts as the first.
   void on_not_joined(std::uint32_t address);
-  /// Our own EMCON: no Reject_PDU is owed afterwards, either.
+  /// Call when our own EMCON begins or ends. Reject_PDUs that were owed before it are dropped.
   void on_silent(bool silent);
   void on_deadline(Instant now);
-  /// An address for a message of ours; announced again where it has one.
+  /// Asks for an address for a message of ours. An address that it has already is announced again.
   void request_group(Instant now, std::uint32_t message_id, std::vector<NodeId> destinations,
                      UtcSeconds expiry);
   void request_release(Instant now, std::uint32_t message_id);
@@ -86,7 +86,7 @@ class PMulGroups {
 
  private:
   enum class State : std::uint8_t {
-    choosing,    // nothing was free
+    choosing,    // no address was free
     requesting,  // a Request_PDU is due, or its answer waited for
     announcing,  // an Announce_PDU is due, or its time runs
     ready

@@ -22,7 +22,7 @@ constexpr std::uint8_t kLeastUrgent = 255;
 constexpr std::uint16_t kBlocksUnmarked = 2;
 constexpr std::uint32_t kTurnsAfterSilence = 8;
 
-/// As many of the lowest numbers as the list has values for.
+/// Returns the lowest block numbers, as many as a list of `values` values can name.
 std::vector<BlockRange> cut(const std::vector<BlockRange>& ranges, std::size_t values,
                             bool as_ranges) {
   std::vector<BlockRange> kept;
@@ -56,7 +56,7 @@ PMulReceiver::PMulReceiver(const Config& config, Rng& rng, const UtcClock& utc)
 
 // --- Address -------------------------------------------------------------------------------------
 
-// Lists are sorted, so that one part of a divided list tells that we are in none.
+// Lists are sorted. Therefore one part of a divided list can show that no part names us.
 PMulReceiver::Place PMulReceiver::place(const AddressPdu& address) const {
   const auto& list = address.destinations;
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -492,7 +492,8 @@ void PMulReceiver::on_discard(Instant, const DiscardPdu& discard) {
 
 // --- Acknowledgements ----------------------------------------------------------------------------
 
-// A PDU shows that the round goes on: nobody listens yet, and we are not forgotten.
+// A PDU shows that the round goes on. The transmitter does not listen yet, and still counts on our
+// answer.
 void PMulReceiver::hear(Instant now, const MessageName& name, OwedAck& owing) {
   owing.gap = std::min(now - owing.heard_at, kGapMax);
   owing.heard_at = now;
@@ -513,7 +514,7 @@ Duration PMulReceiver::rest_of_round(const OwedAck& owing) {
   return owing.has_last ? std::min(rest, kRestMax) : rest;
 }
 
-// In the slots after a round, whose end is known or guessed.
+// Plans an acknowledgement in our slot after the round. The end of the round is known or estimated.
 void PMulReceiver::plan_in_turn(Instant now, const MessageName& name, OwedAck& owing,
                                 RoundEnd end) {
   withdraw_ack(name);
@@ -523,7 +524,8 @@ void PMulReceiver::plan_in_turn(Instant now, const MessageName& name, OwedAck& o
   owing.ack_at = std::max(now, owing.heard_at + rest) + spread(owing.slot);
 }
 
-// Nobody else is to answer, and nothing more of the round is to come.
+// Plans an acknowledgement without a wait, for a round that is over and that no other station
+// answers.
 void PMulReceiver::plan_at_once(Instant now, const MessageName& name, OwedAck& owing) {
   withdraw_ack(name);
   owing.again = false;
@@ -579,7 +581,7 @@ bool PMulReceiver::expects_ack(const MessageName& name) const {
   return at != messages_.end() && at->second.state == State::receiving;
 }
 
-// One PDU for all that is due to one transmitter.
+// Puts all acknowledgements that are due to one transmitter into one PDU.
 std::optional<OutgoingPdu> PMulReceiver::poll_pdu(Instant now) {
   if (silent_) return std::nullopt;
   while (!acks_.empty() && !expects_ack(acks_.front())) acks_.pop_front();

@@ -238,7 +238,7 @@ void PMulSender::on_group(Instant, std::uint32_t message_id, std::uint32_t addre
     message->target = MulticastAddress{address};
     return;
   }
-  // Other messages may hold all addresses for as long as they live.
+  // Other messages may hold all addresses until they expire.
   group_requests_.push_back({.message_id = message_id});
   message->target = MulticastAddress{};
   message->plan_round_alone(loss_);
@@ -255,8 +255,8 @@ void PMulSender::forget(Messages::iterator at) {
   messages_.erase(at);
 }
 
-// The Discard_PDUs of a message that is over wait for the bearer, which may be away for hours; no
-// message that is to be sent waits for that.
+// The Discard_PDUs of a message that is over may wait for the bearer for hours. Other messages do
+// not wait for them.
 void PMulSender::forget_one_that_is_over() {
   const auto over = [](const auto& one) { return one.second.is_closing(); };
   const auto at = std::find_if(messages_.begin(), messages_.end(), over);
@@ -282,8 +282,8 @@ Result<void> PMulSender::request_cancel(Instant now, MessageKey key) {
   return {};
 }
 
-// The nodes are told nothing and keep what they have of the message. Their acknowledgements of it
-// are not answered with a Discard_PDU, because it comes again.
+// Suspends a message without a PDU, so that the nodes keep their parts of it. Their
+// acknowledgements draw no Discard_PDU, because the message comes again.
 Result<void> PMulSender::request_suspend(Instant now, MessageKey key) {
   const auto at = messages_.find(key);
   if (at == messages_.end()) return Error{ErrorCode::not_found, "message"};
@@ -456,7 +456,7 @@ void PMulSender::after_answer(Instant now, Message& message) {
   start_round(now, message, For::answering);
 }
 
-// A node that acknowledges a message that is over has not heard that it is.
+// A node that acknowledges a finished message has missed its end.
 void PMulSender::discard_unknown(Instant now, NodeId node, const MessageName& name,
                                  std::uint8_t priority) {
   if (now < started_ + config_.discard_unknown_after) return;

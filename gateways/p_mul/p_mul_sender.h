@@ -86,7 +86,8 @@ class PMulSender {
   /// about `clear_at`.
   void on_clear_at(Instant now, std::uint8_t priority, Instant clear_at);
   void on_arq_full(std::set<NodeId> nodes) { arq_full_ = std::move(nodes); }
-  /// Call when the operator says so; an acknowledgement ends the silence, too.
+  /// Call when the operator says that a node is in EMCON or has left it. An acknowledgement of the
+  /// node also ends its silence.
   void on_silent(Instant now, NodeId node, bool silent);
   /// The answer to a GroupRequest: they have been told, and had the time to join; address 0: no
   /// address is free.

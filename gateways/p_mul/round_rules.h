@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a message is sent. A group can have rules of its own.
+// Rules for sending a message. A group can have rules of its own.
 #pragma once
 
 #include <chrono>
@@ -13,8 +13,8 @@ namespace s5066::p_mul {
 
 struct RoundRules {
   std::size_t pdu_octets_max = 2042;
-  // At most pdu_octets_max less the header of a Parity_PDU. With this, and with what UDOP and the
-  // subnetwork put before it, one fills two frames of 1023.
+  // At most pdu_octets_max less the header of a Parity_PDU. With the default a Parity_PDU and the
+  // headers of UDOP and the subnetwork fill two frames of 1023 octets.
   std::uint16_t block_octets = 2012;
   Checksum checksum = Checksum::fletcher;
 
@@ -26,9 +26,9 @@ struct RoundRules {
   unsigned emcon_repeats_max = 4;
 
   bool extra_address = true;  // at the end of a round of several PDUs
-  bool coded = false;         // send parity where it makes up for more than a block
-  double parity_ahead = 0;    // rows for each block where nobody can ask again
-  bool resend_all = false;    // to who has never answered, instead of a question
+  bool coded = false;         // send parity if one row replaces more than one block
+  double parity_ahead = 0;    // rows for each block, if no receiver can ask again
+  bool resend_all = false;    // to a node that never answered, instead of a question
 };
 
 }  // namespace s5066::p_mul

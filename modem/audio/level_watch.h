@@ -18,7 +18,7 @@ class LevelWatch {
   struct Config {
     unsigned rate_hz = 48000;
     Duration window = std::chrono::seconds(10);  // one verdict is for this time
-    /// The same message is not repeated within this time, whatever came between.
+    /// A message is not repeated within this time, even if others came between.
     Duration repeat = std::chrono::minutes(10);
     /// A good level is reported after this many good windows in a row.
     unsigned good_windows = 6;

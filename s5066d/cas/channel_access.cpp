@@ -547,7 +547,7 @@ void ChannelAccess::set_broadcast(Instant now, bool on) {
   }
 }
 
-// Nothing can be asked or answered in EMCON: calls are given up, and so are links whose BREAK still
+// A station in EMCON can neither ask nor answer. It gives up calls, and links whose BREAK still
 // waits for an answer. A made link stays until its peer is heard to end it.
 void ChannelAccess::set_silent(Instant now, bool on) {
   actions_.on_input(now);

@@ -41,7 +41,8 @@ struct Config {
   /// A short burst each way and both turnarounds, in the mode in use. It is the unit of the waits
   /// below.
   Duration exchange_time = std::chrono::seconds(10);
-  /// The same in the most robust mode, in which a REQUEST or BREAK is repeated; not shorter.
+  /// Exchange time in the most robust mode, in which a REQUEST or BREAK is repeated; at least
+  /// `exchange_time`.
   Duration robust_exchange_time{};
   /// A peer that answered only in the most robust mode is called in it for this long.
   Duration robust_memory = std::chrono::minutes(30);

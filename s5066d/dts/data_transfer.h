@@ -238,8 +238,9 @@ class DataTransfer {
   void trace_dpdu(Instant now, TraceKind kind, const pdu::Dpdu& dpdu, Address peer, bool intact);
 
   Config config_;
-  std::vector<modem::Mode> modes_;       // modes that adaptation may choose
-  std::vector<modem::Mode> one_choice_;  // those with peers that have them in one choice as we do
+  std::vector<modem::Mode> modes_;  // modes that adaptation may choose
+  std::vector<modem::Mode>
+      one_choice_;  // modes for peers that, as we do, choose among all waveforms
   Counters& counters_;
   TraceSink& trace_;
   TurnControl turn_;

@@ -5,8 +5,8 @@
 
 namespace s5066::dts {
 
-// Two lost links in a row may be chance, so silence does not count for ever. One further link that
-// ends so begins the wait again.
+// Two lost links in a row may be chance, so type 9 is tried again after a wait. One more unanswered
+// link begins the wait again.
 bool LongDataMemory::may_send(Instant now) {
   if (again_at_ && now >= *again_at_) {
     again_at_.reset();
@@ -15,8 +15,8 @@ bool LongDataMemory::may_send(Instant now) {
   return unanswered_ < kLongUnansweredMax;
 }
 
-// A station that uses EOW 14 for another purpose may neither know type 9 nor warn of it. One link
-// may end so by chance.
+// A station that uses EOW 14 for another purpose may neither know type 9 nor warn of it. One
+// unanswered link may be chance.
 void LongDataMemory::on_unanswered(Instant now) {
   unanswered_ = std::min(unanswered_ + 1, kLongUnansweredMax);
   if (unanswered_ == kLongUnansweredMax) again_at_ = now + kLongUnansweredWait;

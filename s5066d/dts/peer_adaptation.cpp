@@ -69,7 +69,7 @@ void PeerAdaptation::on_connected() {
   sent_.clear();
 }
 
-// Nothing may have been received in the mode that the peer was to use by agreement.
+// Perhaps no burst was received in the mode that the peer was to use by agreement.
 void PeerAdaptation::on_link_ended(const PeerControl& control) {
   const auto agreed = control.peer_mode();
   if (!selector_ || !agreed || agreed_mode_ == agreed) return;

@@ -529,7 +529,7 @@ void RateSelector::choose() {
     }
     present = 0;
   }
-  // Nothing was sent yet in the present mode if no data was heard.
+  // If no data was heard, the peer has sent none in the present mode yet.
   const double gain = config_.by_agreement ? kGainByAgreement : !data_heard_ ? 1 : kGain;
   if (most >= gain * present) mode_ = config_.modes[*best];
   if (!config_.by_agreement && bulk_ && !blind_) try_short_interleaver();

@@ -217,7 +217,7 @@ void TurnControl::on_transmit_started(Instant now, Duration preamble) {
 void TurnControl::on_transmit_done(Instant now, std::optional<Duration> reply_within,
                                    std::optional<Address> turn_given) {
   keyed_ = false;
-  // Nothing here tells when the answer to a call is missing; the sublayer above detects that.
+  // The sublayer above detects a missing answer to a call.
   if (turn_given && !reply_within) order_.on_called(now);
   longest_missed_ = std::max(longest_missed_, now - keyed_since_);
   quiet_since_ = std::max(quiet_since_, now);

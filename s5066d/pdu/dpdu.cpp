@@ -113,7 +113,7 @@ Result<Dpdu> read_dpdu(const Header& header) {
 
 bool attach_segment(Bytes segment_and_crc, Dpdu& dpdu) {
   S5066_ASSERT(segment_and_crc.size() >= kSegmentCrcOctets);
-  // As for the header: data and CRC together give 0.
+  // The CRC over data and CRC gives 0, as in the header.
   const bool good = segment_crc(segment_and_crc) == 0;
   segment_and_crc.resize(segment_and_crc.size() - kSegmentCrcOctets);
   std::visit(Overloaded{

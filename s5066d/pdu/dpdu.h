@@ -211,7 +211,7 @@ void encode(const Dpdu& dpdu, Bytes& out);
 /// Returns the number of octets that `encode` would append.
 std::size_t encoded_size(const Dpdu& dpdu);
 
-// The same for packing a transmission before a frame exists.
+// Sizes for packing a transmission, before a frame exists.
 constexpr std::size_t data_octets(std::size_t segment) {
   return 22 + segment;
 }

@@ -112,7 +112,7 @@ Result<void> ConnectionGate::admit(Time now, const Peer& peer) {
       return Error{ErrorCode::queue_full, "too many connections a second " + whose};
     }
   }
-  // As many connections as a second allows may come at once; a refused one costs nothing.
+  // The connections that a second allows may come at once. A refused one costs nothing.
   for (const Share& share : shares) {
     Source& source = sources_[share.key];
     source.paid_until = std::max(source.paid_until, now) + cost_of(share.connects_per_second_max);

@@ -59,8 +59,8 @@ struct QueueConfig {
   std::size_t client_updus_max = 4096;
   std::size_t client_octets_reserved = 128 * 1024;
   std::size_t lent_octets_max = 2 * 1024 * 1024;
-  /// The same as numbers of U_PDUs: of all clients together, and the share that each owns. The
-  /// shares of bound_clients_max clients fit in.
+  /// Numbers of U_PDUs: of all clients together, and the share that each owns. The shares of
+  /// bound_clients_max clients fit in.
   std::size_t updus_max = 32768;
   std::size_t client_updus_reserved = 64;
   /// S_DATA_FLOW_OFF above, S_DATA_FLOW_ON below, in percent of what the client may use.

@@ -177,7 +177,7 @@ class UnidataQueue {
   /// Items of one client in a line; our own count as a client.
   struct Share {
     std::map<Route, std::map<Key, const UnidataItem*>> routes;
-    // Value of `takes` when an item was taken last, or when the first came.
+    // Value of `takes` when the last item was taken; before that, when the first item came.
     std::uint64_t served = 0;
   };
   struct Line {

@@ -219,7 +219,8 @@ struct s5066_sis {
         client(io, config, std::random_device{}(),
                [this](const sis::Event& event) { on_event(event); }) {}
 
-  // Nothing on this thread could catch an exception of a system that is out of memory.
+  // The thread catches every exception here, because memory may run out and no caller would catch
+  // it.
   void run() {
     while (!closing || !client.stopped()) {
       try {

@@ -235,7 +235,7 @@ TEST_F(LivePrimitives, management_messages_and_what_the_node_may_do) {
                {Type::management_request, Type::management_indication, Type::subnet_availability});
 }
 
-/// The same over a channel with noise, which damages a segment or a header now and then.
+/// Runs over a channel with noise, which damages a segment or a header now and then.
 class LiveDamage : public LivePrimitives {
  protected:
   LiveDamage()

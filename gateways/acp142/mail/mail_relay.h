@@ -29,7 +29,7 @@ class MailRelay {
                              std::vector<MailNews>& told, MailWay by = MailWay::p_mul);
 
  private:
-  /// Which recipients of what came over the air are ours to deliver or to pass on.
+  /// Tells which recipients of a message from the air are ours to deliver or to pass on.
   struct Duties {
     std::vector<bool> ours;
     bool certain = false;  // the sender has said so, and reports nothing of these itself

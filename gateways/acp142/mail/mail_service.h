@@ -43,7 +43,7 @@ class MailService {
   /// Waits for the SIS server that no setting changes.
   struct Waits {
     Duration reconnect = std::chrono::seconds(2);  // doubles with each failure
-    /// A node that is silent says so within this time after a bind.
+    /// A silent node reports its silence within this time after a bind.
     Duration word_of_node = std::chrono::seconds(2);
   };
   MailService(const MailConfig& config, AddressTable table, std::uint64_t seed, LogSink& log);

@@ -23,7 +23,7 @@ namespace s5066::acp142 {
 using gateways::SpoolState;
 using gateways::StoreTicket;
 
-/// One message that goes one way; unique in a spool for ever, and grows with age.
+/// Names one message that goes one way. Numbers rise and are never used again in a spool.
 struct MailId {
   std::int64_t value = 0;
   friend auto operator<=>(const MailId&, const MailId&) = default;
@@ -41,20 +41,20 @@ std::string_view to_string(Transport transport);
 struct NewTarget {
   Path recipient;
   NodeId station;    // 0: to the mail server
-  std::string mark;  // by which a repeat is known; empty where repeats are wanted
+  std::string mark;  // identifies a repeat; empty if repeats are wanted
 };
 
 struct NewMail {
   Transport transport = Transport::air;
   std::uint8_t priority = 6;  // as P_MUL counts it
   UtcSeconds expiry;
-  UtcSeconds delay;  // when to tell the sender that it is late; 0: never
+  UtcSeconds delay;  // when the sender is told of a delay; 0: never
   Path from;
   std::vector<NewTarget> targets;
   std::shared_ptr<const Bytes> content;
   std::string label;    // for people: the Message-ID
   std::string came{};   // from which client by SMTP, for people
-  MessageName heard{};  // how it was called on the air, if it came from there
+  MessageName heard{};  // its name on the air, if it came from there
   MailId about{};  // the message that it reports on; 0: it is no report, or on none in the spool
 };
 
@@ -82,13 +82,13 @@ struct MailItem {
   UtcSeconds created;
   UtcSeconds expiry;
   UtcSeconds next_try;
-  UtcSeconds finished;                // 0: it is not
+  UtcSeconds finished;                // 0: still open
   std::uint32_t message_id = 0;       // 0: not submitted
-  std::uint16_t block_octets = 0;     // with which it was
-  CdtTags tags = CdtTags::implicit_;  // the same
+  std::uint16_t block_octets = 0;     // of that submission
+  CdtTags tags = CdtTags::implicit_;  // of that submission
   std::string reason;
   std::vector<MailTarget> targets;
-  std::shared_ptr<const Bytes> content;  // null where it was not asked for
+  std::shared_ptr<const Bytes> content;  // null if it was not asked for
 };
 
 /// The origin of a message, and what belongs to it.
@@ -101,9 +101,9 @@ struct MailCourse {
 
 /// The messages that an operator wants to see.
 struct MailFilter {
-  bool finished = false;  // those, too
+  bool finished = false;  // finished messages, too
   std::optional<SpoolState> state{};
-  std::optional<NodeId> station{};  // something for it is open; with `finished`, or was
+  std::optional<NodeId> station{};  // has an open target there; with `finished` any target
   std::string from{};               // the address of the sender
 };
 
@@ -123,7 +123,8 @@ struct StationRow {
   UtcSeconds heard{};  // the last PDU of the station; 0: none so far
 };
 
-/// Its next submission has a number of its own, because its octets differ from those of the last.
+/// Gives the next submission of a message a new number, because its octets differ from those of the
+/// last one.
 inline void renumber(MailItem& item) {
   item.message_id = 0;
   item.block_octets = 0;
@@ -135,30 +136,30 @@ enum class OperatorVerb : std::uint8_t { hold, release, requeue, remove };
 
 // --- Requests ------------------------------------------------------------------------------------
 
-/// Keeps all of it or nothing; targets whose mark is known are left out. With `name` also that the
-/// message came from the air, and nothing else of one that did before: with the same content, or
-/// before the time of the first was over. Answer: MailKept; `queue_full` over the limits of the
-/// spool.
+/// Keeps all messages or none; targets whose mark is known are left out. With `name` it also keeps
+/// that the message came from the air. A name that came before is a repeat if its content is equal
+/// or its first message has not expired; no message of a repeat is kept. Answer: MailKept;
+/// `queue_full` over the limits of the spool.
 struct AcceptMail {
   std::vector<NewMail> mails;
   UtcSeconds now;
   std::optional<MessageName> name;
   UtcSeconds name_expiry;
-  Bytes name_content{};  // as it came, but for compression
+  Bytes name_content{};  // as received, decompressed
 };
-/// The most urgent that are due and that `room` admits, with content; they become active. Answer:
-/// TakenMail.
+/// Takes the most urgent messages that are due and that `room` admits, with content. They become
+/// active. Answer: TakenMail.
 struct TakeDue {
   Transport transport = Transport::air;
   UtcSeconds now;
   std::uint32_t items_max = 1;
-  bool expired_only = false;  // of these only what is too late by now
+  bool expired_only = false;  // only those that have expired
   // Limit for the octets of content. The first message is taken whatever its size.
   std::uint64_t octets_max = std::numeric_limits<std::uint64_t>::max();
-  std::optional<DeliveryRoom> room{};  // none: for all
+  std::optional<DeliveryRoom> room{};  // none: room for all
 };
-/// Before a message is handed to P_MUL. Running numbers of another submission are forgotten.
-/// Answer: Done.
+/// Keeps the numbers of a submission before the message is handed to P_MUL. Running numbers of an
+/// earlier submission are forgotten. Answer: Done.
 struct SaveSubmission {
   MailId id;
   std::uint32_t message_id = 0;
@@ -166,8 +167,8 @@ struct SaveSubmission {
   std::vector<Destination> destinations;
   CdtTags tags = CdtTags::implicit_;
 };
-/// The end of an attempt, or of a part of it. A message without open targets is finished; an active
-/// one waits for `next_try`, without that it stays active. What an operator has held stays held.
+/// Keeps the end of an attempt, or of a part of it. A message without open targets is finished. An
+/// active one waits for `next_try`; without `next_try` it stays active. A held message stays held.
 /// Answer: Done.
 struct SaveOutcome {
   struct Change {
@@ -179,7 +180,7 @@ struct SaveOutcome {
   std::vector<Change> changes;
   std::optional<UtcSeconds> next_try;
   bool counts_as_attempt = false;
-  bool forget_submission = false;  // the next one has a number of its own
+  bool forget_submission = false;  // the next submission gets a new number
   UtcSeconds now;
   std::vector<NewMail> reports;
 };
@@ -189,38 +190,37 @@ struct TakeDelayed {
   UtcSeconds now;
   std::uint32_t items_max = 1;
 };
-/// He has been, once. Answer: Done.
+/// Keeps that the sender was told of a delay, so that he is told once. Answer: Done.
 struct SaveDelayed {
   MailId id;
   UtcSeconds now;
   std::vector<NewMail> reports;
 };
 struct SaveStation {
-  StationRow row;  // but for the sequence
+  StationRow row;  // its sequence is ignored
 };
-/// Mail by air that waits for its next try is due now: that for one station, or all of it for
-/// station 0. Answer: Done.
+/// Makes mail by air due that waits for its next try: mail for one station, or all mail for station
+/// 0. Answer: Done.
 struct WakeMail {
   NodeId station;
   UtcSeconds now;
 };
-/// At the start: what was active waits again. If the clock has been put back since NoteClock, what
-/// waits for a time is moved with it. Answer: Resumed.
+/// Call at the start. Active messages wait again. If the clock has been put back since NoteClock,
+/// the times for which messages wait are put back with it. Answer: Resumed.
 struct Resume {
   UtcSeconds now;
 };
-/// Now and then. `step` is by how much the clock was set since the last: all that waits for a time,
-/// or was done at one, is moved with it, so that it waits for as long as it would have. Answer:
-/// Done.
+/// Call from time to time. `step` is by how much the clock was set since the last call. All stored
+/// times are moved by it, so that waits keep their length. Answer: Done.
 struct NoteClock {
   UtcSeconds now;
   std::chrono::seconds step{};
 };
-/// Forgets what has been finished, or known, for long enough. Answer: Done, or PurgedInPart.
+/// Deletes messages, marks and numbers that are old enough. Answer: Done, or PurgedInPart.
 struct PurgeMail {
   enum class Part : std::uint8_t {
     mails,
-    marks,     // by which repeats from SMTP are known
+    marks,     // which identify repeats from SMTP
     received,  // numbers from the air
   };
   UtcSeconds now;
@@ -237,17 +237,16 @@ struct MailRequest {
 
 // --- Results -------------------------------------------------------------------------------------
 
-/// In the order of AcceptMail; 0 where every target was a repeat.
+/// Numbers in the order of AcceptMail; 0 if every target was a repeat.
 struct MailKept {
   enum class Repeat : std::uint8_t {
     none,
-    same,   // from the air once more
-    other,  // another under a number that is still that of the first
+    same,   // a repeat from the air
+    other,  // another message under a number that is still in use
   };
   std::vector<MailId> ids;
   Repeat repeat = Repeat::none;
-  MailId
-      repeat_of{};  // where all of it was known: the message that was first, if it is still there
+  MailId repeat_of{};  // if all targets were known: the first message, if the spool still has it
 };
 struct TakenMail {
   std::vector<MailItem> items;
@@ -259,12 +258,12 @@ struct Resumed {
   std::vector<std::pair<MessageName, UtcSeconds>> received;
 };
 struct Done {};
-/// There is more than is deleted in one go.
+/// Tells that more is left to delete.
 struct PurgedInPart {};
 using MailAnswer = std::variant<MailKept, TakenMail, Resumed, Done, PurgedInPart>;
 
-/// A message that was not what was accepted, so that it was parked. It stays as it is until an
-/// operator requeues or deletes it.
+/// A message whose content is not what was accepted. It is parked until an operator requeues or
+/// deletes it.
 struct MailTrouble {
   MailId id;
   std::string reason;

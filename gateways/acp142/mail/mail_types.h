@@ -33,8 +33,8 @@ struct Parameter {
 };
 using Parameters = std::vector<Parameter>;
 
-/// An address without its angle brackets and what was said about it. The empty address is the null
-/// reverse path, to which nothing may ever be reported.
+/// An address without angle brackets, and its parameters. The empty address is the null reverse
+/// path, which never gets a report.
 struct Path {
   std::string address;
   Parameters parameters;
@@ -55,21 +55,21 @@ struct Mail {
 enum class PathUse : std::uint8_t { reverse, forward };
 
 /// "<a@b> KEY=VALUE …". Refuses control characters, octets above 127, and lengths over the limits;
-/// drops a source route (RFC 5321 4.1.1.3). Whether the parameters mean anything is not asked.
+/// drops a source route (RFC 5321 4.1.1.3). The meaning of parameters is not checked.
 Result<Path> parse_path(std::string_view line, PathUse use);
 std::string to_string(const Path& path);
 
 const std::string* find_parameter(const Parameters& parameters, std::string_view keyword);
-/// Is each one a parameter that a MULE node must know (RFC 8494 6.2), with a value that its RFC
-/// allows? The name of the first that is not.
+/// Returns the name of the first parameter that a MULE node need not know (RFC 8494 6.2), or whose
+/// value its RFC does not allow; nothing if there is none.
 std::optional<std::string> bad_parameter(const Parameters& parameters, PathUse use);
 
-/// The part behind the last '@', in lower case; empty where there is none.
+/// Returns the part behind the last '@' in lower case; empty if there is none.
 std::string domain_of(std::string_view address);
 std::string lower_case(std::string_view text);
 bool same_but_for_case(std::string_view a, std::string_view b);
 
-/// MT-PRIORITY of a message (RFC 6710), -9..9; 0 when nobody said.
+/// Returns MT-PRIORITY of a message (RFC 6710), -9..9; 0 if it is not given.
 int mt_priority(const Parameters& from);
 /// The level that a header field MT-Priority gives to a message (RFC 6758), nothing where there is
 /// none that makes sense.

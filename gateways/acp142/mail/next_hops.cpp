@@ -34,7 +34,7 @@ std::optional<NodeId> node_of(std::string_view text) {
   return node;
 }
 
-/// Up to a space or the end of a line that goes on.
+/// Returns the words between blanks and folded line ends.
 std::vector<std::string_view> words_of(std::string_view text) {
   std::vector<std::string_view> words;
   constexpr std::string_view kBlank = " \t\r\n";

@@ -20,20 +20,20 @@
 
 namespace s5066::acp142 {
 
-/// For each recipient of an envelope its stations, in ascending order.
+/// The stations of each recipient of an envelope, in ascending order.
 using NextHops = std::vector<std::vector<NodeId>>;
 
 /// Name of a header field that only gateways of ours write and read.
 constexpr std::string_view kNextHopsName = "MULE-Next-Hop";
 
-/// The field; empty where all is for one station. Always the same for the same.
+/// Returns the field; empty if all recipients are at one station. Equal input gives equal text.
 std::string next_hops_field(NodeId sender, const NextHops& hops);
 
 /// Takes the field away if the content begins with it. None where it does not, or where the field
 /// is not by `sender`, or makes no sense for so many recipients, of whom none may be left out.
 std::optional<NextHops> take_next_hops(NodeId sender, std::size_t recipients, Bytes& content);
 
-/// Takes every such field out of the header of what is not from a gateway of ours.
+/// Removes every such field from the header of a message that no gateway of ours sent.
 void drop_next_hops(Bytes& content);
 
 /// "10.1.1.1"

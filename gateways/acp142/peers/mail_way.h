@@ -26,7 +26,7 @@ constexpr const char* to_string(MailWay way) {
   return "";
 }
 
-/// Returns the name in trace fields of what came so.
+/// Returns the name of the protocol for trace fields of a message.
 constexpr const char* trace_name(MailWay way) {
   return way == MailWay::p_mul ? "MULE" : to_string(way);
 }

@@ -118,7 +118,7 @@ void SmtpServerCore::on_committed(Instant now, CommitOutcome outcome, std::strin
   work(now);
 }
 
-// Nothing that was said in the clear counts any more (RFC 3207 4.2).
+// Forgets what the client said before TLS (RFC 3207 4.2).
 void SmtpServerCore::on_tls(Instant now) {
   if (phase_ != Phase::handshake) return;
   counters_.add(SmtpCounter::tls);

@@ -42,7 +42,7 @@ Result<SqliteMailStore> SqliteMailStore::open(const Config& config) {
   if (!db) return db.error();
   SqliteMailStore store(config, std::move(db).value());
   static_cast<void>(store.reserve_.refill());  // else with the first message
-  // To find what is too late without a look at all that waits.
+  // The index finds expired messages without a look at all that wait.
   auto made = store.db_->execute(
       "CREATE INDEX IF NOT EXISTS mail_expiry ON mail (road, expiry_utc) WHERE state IN "
       "('deferred', 'incoming')");
@@ -558,8 +558,8 @@ Result<MailAnswer> SqliteMailStore::run(const WakeMail& operation) {
 
 // --- Start and age -------------------------------------------------------------------------------
 
-// Nobody knows whom a message has reached that was under way at the end, so no copy of it is taken
-// for the first.
+// A message that was under way when the process ended may have reached any of its recipients. Its
+// marks stay, so that a new copy of it counts as a repeat.
 Result<MailAnswer> SqliteMailStore::run(const Resume& operation) {
   Resumed resumed;
   if (auto followed = follow_clock_put_back(operation.now); !followed) return followed.error();

@@ -20,8 +20,8 @@ struct SoftSymbol {
 SoftSymbol demap(unsigned bits_per_symbol, dsp::Complex estimate, float variance,
                  std::uint8_t scrambler, std::span<float> llr);
 
-/// As demap(), for bits with prior information: `prior` holds their log-likelihood ratios. `llr`
-/// gets the information without a bit's own prior; the symbol includes all of it.
+/// Works as demap(), for bits with prior information: `prior` holds their log-likelihood ratios.
+/// `llr` gets the information without a bit's own prior; the symbol includes all of it.
 SoftSymbol demap_again(std::span<const float> prior, dsp::Complex estimate, float variance,
                        std::uint8_t scrambler, std::span<float> llr);
 

@@ -142,7 +142,7 @@ class DamagedSpool : public testing::Test {
                 .hook = hook})
         .run();
   }
-  /// As a gateway starts.
+  /// Recovers and opens the spool, as a starting gateway does.
   void restart() {
     auto found = recover();
     ASSERT_TRUE(found) << to_string(found.error());

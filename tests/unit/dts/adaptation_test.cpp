@@ -269,7 +269,7 @@ TEST(Adaptation, a_station_that_only_follows_advice_goes_back_when_it_is_not_ans
   EXPECT_EQ(modes[2].rate_bps, 2400u);
   EXPECT_EQ(modes[3], kSlow);
   EXPECT_EQ(modes.back(), kSlow);
-  // The same advice a second time shows that the peer hears us.
+  // Repeated advice shows that the peer hears us.
   station.hear({advising(kPeer, kUs, {.rate_bps = 2400, .interleaver = Interleaver::short_})});
   EXPECT_EQ(station.dts().mode_to(kPeer).rate_bps, 2400u);
 }

@@ -25,7 +25,8 @@ TEST(Adaptation, a_request_that_nobody_advised_does_not_make_a_peer_one_that_ask
   for (int i = 0; i < 3; ++i) EXPECT_EQ(advised_after_data(station, number), kSlowLong);
   ask(station, {.rate_bps = 600, .interleaver = Interleaver::short_});
   for (int i = 0; i < 3; ++i) EXPECT_EQ(advised_after_data(station, number), kSlowLong);
-  // The same holds on the next connection, but there the peer can still show it.
+  // On the next connection no other mode is advised at first, but there the peer can still show
+  // that it hears this one.
   number = 0;
   station.made(kPeer);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(advised_after_data(station, number), kSlowLong);

@@ -350,7 +350,7 @@ TEST(RateSelector, a_mode_that_is_never_heard_is_given_up_although_others_come_w
   EXPECT_LE(tries_late, 15);
 }
 
-// Nothing arrives in any mode, at a ratio that promises much.
+// No data arrives in any mode, although the SNR promises much.
 TEST(RateSelector, where_all_is_left_alone_the_most_robust_is_wished_for) {
   RateSelector rates = selector();
   rates.on_reception({}, heard(kStart, 1, 25));

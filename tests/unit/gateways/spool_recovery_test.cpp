@@ -87,7 +87,7 @@ class FileRecovery : public testing::Test {
         .write(reinterpret_cast<const char*>(octets.data()),
                static_cast<std::streamsize>(octets.size()));
   }
-  /// As a relay starts, on the sound spool with one octet changed.
+  /// Starts as a relay does, on the sound spool with one octet changed.
   void restart_with_damage(std::size_t at) {
     Bytes damaged = sound;
     damaged[at] = 0xFF;

@@ -577,8 +577,8 @@ TEST_F(SmallQueue, status_tells_what_is_queued_and_what_has_crossed) {
   EXPECT_EQ(bravo.node.status().links[0].received_octets, 2000u);
 }
 
-/// As many clients as may be bound hold as many small U_PDUs as each may store. The pump of Node
-/// has a limit of steps for one event, and these events need the most steps.
+/// The most clients that may be bound hold the most small U_PDUs that each may store. The pump of
+/// Node has a limit of steps for one event, and these events need the most steps.
 class FullStorage : public ::testing::Test {
  protected:
   static NodeConfig config() {

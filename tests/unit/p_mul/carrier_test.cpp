@@ -333,7 +333,7 @@ TEST(CarrierUdpCore, keeps_to_its_rate) {
   carrier.poll_datagram();
   EXPECT_FALSE(carrier.ready(at(2s) - 1ns));
   EXPECT_TRUE(carrier.ready(at(2s)));
-  // Nothing had to be sent in the meantime.
+  // No PDU had to be sent in the meantime.
   ASSERT_TRUE(carrier.request_send(at(5s), pdu_to(kGroup, 972)).ok());
   carrier.poll_datagram();
   EXPECT_FALSE(carrier.ready(at(6s - 1ms) - 1ns));
