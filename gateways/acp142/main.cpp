@@ -61,7 +61,8 @@ Result<std::string> station_request(const Config& config, const ServiceArguments
   const auto number = number_of(config, arguments.words[0]);
   if (!number) return number.error();
   if (!gateways::is_request_word(arguments.words[1])) {
-    return Error{ErrorCode::bad_field, "a station is silent or answering"};
+    return Error{ErrorCode::bad_field,
+                 "'" + arguments.words[1] + "' is no state of a station; use silent or answering"};
   }
   return "station " + *number + " " + arguments.words[1];
 }

@@ -210,7 +210,7 @@ gateways::ServiceProgram program(Config& config) {
       {"show", "ID", "one file, and what it waits for", one},
       {"hold", "ID", "keep it until it is released; also STATION/NUMBER, as in incoming", one},
       {"release", "ID", "let a held file go on; also STATION/NUMBER", one},
-      {"retry", "ID", "try again at once, for as long as it had at first", one},
+      {"retry", "ID", "try again at once, with its first lifetime", one},
       {"cancel", "ID", "give it up; also STATION/NUMBER", one},
   };
   relay.aliases = {{"pause", "hold"}, {"resume", "release"}};

@@ -121,7 +121,8 @@ void read_sending(const po::variables_map& given, Options& options) {
   }
   if (given.count("dscp")) sending.dscp = static_cast<std::uint8_t>(within(given, "dscp", 0, 63));
   sending.congestion = text(given, "congestion");
-  if (!sending.congestion.empty() && !options.tcp) throw Wrong{"--congestion is for tcp"};
+  if (!sending.congestion.empty() && !options.tcp)
+    throw Wrong{"--congestion needs tcp in place of udp"};
   sending.connect_max = from_seconds(within(given, "connect-time", 1, kTimeMax));
 }
 

@@ -78,7 +78,8 @@ void ModemHost::wait() {
     if (posix::monotonic_now() >= listener->rests_until) to_read.push_back(listener->socket.get());
   }
   if (user_) {
-    to_read.insert(to_read.end(), {user_->control.get(), user_->data.get(), user_->knocking.get()});
+    to_read.insert(to_read.end(),
+                   {user_->control.get(), user_->data.get(), user_->without_token.get()});
     remote::HostSession& session = user_->session;
     if (!session.control_out().empty()) to_write.push_back(user_->control.get());
     if (user_->data && !session.data_out().empty()) to_write.push_back(user_->data.get());
@@ -128,7 +129,7 @@ void ModemHost::accept_control() {
 void ModemHost::accept_data() {
   posix::Fd accepted = accept(data_listener_);
   if (!accepted || !user_ || !user_->session.greeted() || user_->data) return;
-  user_->knocking = std::move(accepted);  // the one that waited before was too slow
+  user_->without_token = std::move(accepted);  // the one that waited before was too slow
   user_->shown.clear();
 }
 
@@ -138,19 +139,19 @@ Result<void> ModemHost::let_data_in() {
   const std::string expected = std::string(kOpening) + user_->session.token() + "\n";
   while (user_->shown.size() < expected.size()) {
     Bytes part(expected.size() - user_->shown.size());
-    const auto got = posix::receive_some(user_->knocking.get(), part, Duration{});
+    const auto got = posix::receive_some(user_->without_token.get(), part, Duration{});
     if (!got && got.error().code == ErrorCode::timed_out) return {};
     if (!got) {
-      user_->knocking.reset();
+      user_->without_token.reset();
       return {};
     }
     user_->shown += remote::text_of(ByteSpan(part).first(*got));
   }
   if (user_->shown != expected) {  // another program connected
-    user_->knocking.reset();
+    user_->without_token.reset();
     return {};
   }
-  user_->data = std::move(user_->knocking);
+  user_->data = std::move(user_->without_token);
   user_->session.on_data_connected();
   user_->session.on_clock(modem_->now());
   LogLine(log_, LogLevel::info, "modem_user_connected")
@@ -173,7 +174,7 @@ Result<void> ModemHost::serve_user() {
     return user.session.on_control(modem_->now(), remote::text_of(octets));
   });
   if (!read) return read;
-  if (user.knocking) {
+  if (user.without_token) {
     if (auto let = let_data_in(); !let) return let;
   }
   if (user.data) {

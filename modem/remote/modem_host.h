@@ -63,7 +63,7 @@ class ModemHost {
     std::string peer;  // address of the user
     posix::Fd control;
     posix::Fd data;
-    posix::Fd knocking;  // a data connection that has not sent the token yet
+    posix::Fd without_token;  // a data connection that has not sent the token yet
     std::string shown;
     remote::StallWatches stalls;
     Duration came_at{};

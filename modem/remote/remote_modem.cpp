@@ -120,7 +120,7 @@ void RemoteModem::run() {
   while (!stopping()) {
     const Instant began = now();
     auto ended = converse(remote::kVersion);
-    if (turned_away_ && !stopping()) ended = converse(remote::kVersionLeast);
+    if (refused_ && !stopping()) ended = converse(remote::kVersionLeast);
     if (!ended) on_lost(ended.error());
     // A connection that lasted for a while begins again with short waits.
     if (now() - began > 2 * config_.silence_max) delay = config_.reconnect_delay;
@@ -146,7 +146,7 @@ void RemoteModem::pause(Duration duration) {
 /// Handles one connection from its beginning to its end. Returns no error when the modem is to
 /// stop.
 Result<void> RemoteModem::converse(unsigned version) {
-  turned_away_ = false;
+  refused_ = false;
   auto control = posix::connect_tcp(config_.address, config_.control_port, config_.connect_timeout);
   if (!control) return control.error();
   posix::notice_dead_peer(control->get(), config_.silence_max);
@@ -157,8 +157,8 @@ Result<void> RemoteModem::converse(unsigned version) {
       // A host that does not know our version refuses it or closes the connection. A silent host is
       // only slow, and the older version would stay in use for the whole connection.
       const ErrorCode code = exchanged.error().code;
-      turned_away_ = link.session.version_agreed() == 0 && !link.session.in_use() &&
-                     (code == ErrorCode::refused || code == ErrorCode::link_down);
+      refused_ = link.session.version_agreed() == 0 && !link.session.in_use() &&
+                 (code == ErrorCode::refused || code == ErrorCode::link_down);
       return exchanged;
     }
     std::vector<int> to_write;

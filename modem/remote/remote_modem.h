@@ -98,7 +98,7 @@ class RemoteModem final : public Modem {
   LogSink* const log_;
   remote::Wakeup wakeup_;
   std::thread thread_;
-  bool turned_away_ = false;  // used by the thread: the host refused our last greeting
+  bool refused_ = false;  // used by the thread: the host refused our last greeting
 
   mutable std::mutex mutex_;  // guards all below
   bool stopping_ = false;

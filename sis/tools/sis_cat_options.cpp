@@ -95,7 +95,7 @@ void read_sending(const po::variables_map& given, Options& options) {
   options.delivery.retransmissions = number(given, "repeats", 15);
 
   options.ttl_units = sis_tools::ttl_units(given);
-  if (arq && given.count("linger")) throw Wrong{"--linger is for data without ARQ"};
+  if (arq && given.count("linger")) throw Wrong{"--linger needs --mode nonarq"};
   if (given.count("linger")) {
     options.linger = std::chrono::seconds(given["linger"].as<std::uint32_t>());
   }

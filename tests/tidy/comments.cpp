@@ -13,9 +13,10 @@ namespace {
 
 /// Words that leave out the subject of a comment.
 constexpr auto kOpenings = std::to_array<std::string_view>(
-    {"Behind", "Below", "Besides", "Between", "Beyond", "By",   "From",  "Nor",
-     "Not",    "Of",    "So",      "Such",    "Than",   "That", "Those", "Until",
-     "What",   "Where", "Who",     "Whoever", "Whom",   "With"});
+    {"As",      "Behind", "Below",    "Besides", "Between", "Beyond", "By",   "From",
+     "Nobody",  "Nor",    "Not",      "Nothing", "Of",      "Same",   "So",   "Such",
+     "Than",    "That",   "The same", "Those",   "To",      "Until",  "What", "Where",
+     "Whether", "Who",    "Whoever",  "Whom",    "With"});
 
 struct Metaphor {
   std::string_view word;
@@ -121,11 +122,13 @@ std::string hash_comments(const std::string& text) {
   return out;
 }
 
-/// Returns the first word of a comment line; empty if it does not begin with a letter.
+/// Returns the first word of a comment line, or "The same"; empty if it does not begin with a
+/// letter.
 std::string first_word(std::string_view comment) {
   const auto begin = comment.find_first_not_of("/! ");
   if (begin == std::string_view::npos) return {};
   comment.remove_prefix(begin);
+  if (comment.starts_with("The same ")) return "The same";
   const auto* const end = std::find_if(comment.begin(), comment.end(),
                                        [](unsigned char c) { return std::isalpha(c) == 0; });
   const bool whole =

@@ -35,6 +35,10 @@ TEST(CommentOpenings, must_not_replace_the_subject) {
   EXPECT_EQ(bad_openings("int x;\n// Of the last burst.\nint y;\n"), Lines{2});
   EXPECT_EQ(bad_openings("  /// Whoever waits.\n  int y;\n//! By us.\n"), (Lines{1, 3}));
   EXPECT_EQ(bad_openings("// Such.\nint y;\n// Until: then.\n"), (Lines{1, 3}));
+  EXPECT_EQ(bad_openings("// To find it.\nint y;\n// Whether it ends.\n"), (Lines{1, 3}));
+  EXPECT_EQ(bad_openings("// Nothing is left.\nint y;\n// Nobody asks.\n"), (Lines{1, 3}));
+  EXPECT_EQ(bad_openings("// The same again.\nint y;\n// As it was.\n"), (Lines{1, 3}));
+  EXPECT_EQ(bad_openings("// The sameness.\nint y;\n// Today.\n"), Lines{});
 }
 
 TEST(CommentOpenings, are_those_of_blocks_of_whole_lines) {

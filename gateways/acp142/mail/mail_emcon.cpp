@@ -109,7 +109,8 @@ Result<std::string> MailEmcon::set_own(bool on) {
 Result<void> MailEmcon::set_station(NodeId node, const std::string& word) {
   if (!is_configured(links_.config, node)) return Error{ErrorCode::not_found, "no such station"};
   if (word != "silent" && word != "answering") {
-    return Error{ErrorCode::bad_field, "a station is silent or answering"};
+    return Error{ErrorCode::bad_field,
+                 "'" + word + "' is no state of a station; use silent or answering"};
   }
   const bool silent = word == "silent";
   if (auto kept = store_->set_silence(node, silent); !kept) return kept;

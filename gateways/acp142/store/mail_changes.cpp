@@ -90,8 +90,10 @@ Result<void> MailChanges::requeue(MailId id, UtcSeconds now, bool under_way) {
   const auto found = too_old->bind(id.value).bind(now.value).step();
   if (!found) return found.error();
   if (*found) {
-    return Error{ErrorCode::refused,
-                 "accepted too long ago; a station may have it and no longer know it"};
+    return Error{
+        ErrorCode::refused,
+        "the message is too old: a station that has it would no longer know it as a repeat; "
+        "send it as a new message"};
   }
   const std::string sql =
       "UPDATE mail SET attempts = 0, next_try_utc = ?1, expiry_utc = max(expiry_utc, iif(" +

@@ -250,7 +250,7 @@ TEST(RemoteModem, the_loss_of_the_hosts_sound_card_is_told_also_to_who_comes_lat
   EXPECT_FALSE(later.modem.state().down);
 }
 
-TEST(ModemHost, a_second_user_is_turned_away_and_the_first_goes_on) {
+TEST(ModemHost, a_second_user_is_refused_and_the_first_goes_on) {
   Lender lender;
   Borrower node(lender.for_user());
   ASSERT_TRUE(node.send(1, 30000));
