@@ -95,7 +95,7 @@ bool CarrierUdopCore::ready() const {
   return bound_ && flow_on_ && !silent_ && requests_.empty();
 }
 
-// One node that does not answer its link keeps no other from being sent to.
+// A node that does not answer its link does not stop data to other nodes.
 std::set<NodeId> CarrierUdopCore::arq_full() const {
   std::map<NodeId, std::size_t> counts;
   for (const auto& [id, pdu] : arq_) ++counts[std::get<NodeId>(pdu.target)];

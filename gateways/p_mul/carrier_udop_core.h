@@ -3,11 +3,11 @@
 // and RCOP, never divided. Non-ARQ to groups and ordinary nodes; ARQ to one node when the PDU asks
 // for it and the SAP is one where both kinds may be sent.
 //
-// Flow is what S_DATA_FLOW says; no rate is assumed for it. How long the node will take to transmit
-// what it has been given is needed to know when answers can come. Nobody reports that for non-ARQ
-// data, so it is measured: between two times at which the node turns the flow on again it has
-// transmitted what it was given in between. Until there is a measurement a configured rate stands
-// in.
+// S_DATA_FLOW alone controls the flow, without an assumed rate. The core estimates when the node
+// will have transmitted its data, because answers can come only after that. The node does not
+// report it for non-ARQ data, so the rate is measured: between two times at which the node turns
+// the flow on, it has transmitted the data that it was given in between. Before the first
+// measurement the core uses a configured rate.
 #pragma once
 
 #include <array>
@@ -34,7 +34,7 @@ inline constexpr SapId kUdopSap{7};
 /// P_MUL uses the priorities 0 to 8 of U_PDUs.
 inline constexpr std::size_t kSisPriorities = 9;
 
-/// How long what was handed over will take to leave.
+/// Estimates when data that was handed over will have left.
 class DrainEstimate {
  public:
   /// `rate_bps` until one is measured.
@@ -96,9 +96,9 @@ class CarrierUdopCore {
   Result<void> request_send(Instant now, OutgoingPdu pdu);
 
   // Out.
-  /// Room for one more PDU, but for one by ARQ to a node of arq_full().
+  /// True if there is room for one more PDU, except by ARQ to a node of arq_full().
   bool ready() const;
-  /// Nodes to which so many PDUs by ARQ are on their way that no more are taken.
+  /// Returns the nodes with so many PDUs by ARQ under way that no more are taken.
   std::set<NodeId> arq_full() const;
   std::optional<gateways::SisUnidata> poll_unidata();
   std::optional<Bytes> poll_datagram();

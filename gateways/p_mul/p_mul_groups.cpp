@@ -73,7 +73,8 @@ void PMulGroups::announce(Instant now, Own& own) {
   own.at = now;
 }
 
-// Somebody else has the address: he is told that we do not, and the next one is tried.
+// Another node has the address. A Release_PDU says that we do not use it, and the next address is
+// tried.
 void PMulGroups::give_up(Instant now, std::uint32_t message_id, Own& own) {
   release(message_id, own);
   choose(now, own);

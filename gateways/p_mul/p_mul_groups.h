@@ -103,7 +103,7 @@ class PMulGroups {
     unsigned announcements = 0;  // still to come
     UtcSeconds expiry{};
   };
-  /// The other nodes that have an address of the pool.
+  /// An address of the pool that another node uses.
   struct Usage {
     MessageName name;
     Instant until{};

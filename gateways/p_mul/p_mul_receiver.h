@@ -73,20 +73,20 @@ class PMulReceiver {
   void on_data(Instant now, const DataPdu& data);
   void on_parity(Instant now, const ParityPdu& parity);
   void on_discard(Instant now, const DiscardPdu& discard);
-  /// Our own EMCON: no PDU leaves until it ends.
+  /// Call when our own EMCON begins or ends. No PDU leaves until it ends.
   void on_silent(Instant now, bool silent, bool listened);
   void on_committed(Instant now, const MessageName& name);
   void on_not_committed(Instant now, const MessageName& name);
   /// Call at the start for each message that the spool knows.
   void on_known(Instant now, const MessageName& name, UtcSeconds expiry);
-  /// Our clock was put forward or back; the differences to other clocks are not known any more.
+  /// Call when our clock was set. The differences to other clocks are then unknown again.
   void on_clock_set() { clocks_apart_.clear(); }
   void on_deadline(Instant now);
 
   // Actions out.
   std::optional<OutgoingPdu> poll_pdu(Instant now);
   std::optional<MessageEvent> poll_event();
-  /// Returns a message of which nothing more is expected.
+  /// Returns a message for which no more PDUs are expected.
   std::optional<MessageName> poll_settled();
   std::optional<Instant> next_deadline() const;
   bool has_pdu() const { return !acks_.empty() && !silent_; }
@@ -94,7 +94,7 @@ class PMulReceiver {
   std::size_t messages() const { return messages_.size(); }
   std::size_t octets() const { return octets_; }
   std::size_t known() const { return known_.size(); }
-  /// Our clock is ahead of that of a node by at least so much.
+  /// Reports that our clock is ahead of that of a node by at least this much.
   struct ClockApart {
     std::chrono::seconds at_least{};
     Instant seen_at{};

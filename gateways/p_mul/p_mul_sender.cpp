@@ -367,7 +367,8 @@ std::optional<NodeId> PMulSender::on_entry(Instant now, const AckPdu& ack, const
   return sender;
 }
 
-// The node answers, so nobody is told that it did not.
+// Notes why an acknowledgement is refused. The node has answered, so it is not reported as
+// unanswering.
 void PMulSender::refuse(Instant now, const AckPdu& ack, const AckEntry& entry, const char* why) {
   if (Message* message = find(entry.name.message_id)) {
     for (Node& node : message->nodes) {
