@@ -60,8 +60,8 @@ class PMulCore {
   void on_not_committed(Instant now, const MessageName& name) {
     receiver_.on_not_committed(now, name);
   }
-  /// Call when our own EMCON begins or ends (operator or S_SUBNET_AVAILABILITY). In EMCON no PDU
-  /// leaves. `listened` is true if we could receive during the silence that ends.
+  /// Our own EMCON, as S_SUBNET_AVAILABILITY or the operator says: nothing leaves.
+  /// `listened`: others could be heard during the silence that ends, as in EMCON.
   void on_own_silence(Instant now, bool silent, bool listened = true);
   /// Says whether another node is in EMCON.
   void on_silence_of(Instant now, NodeId node, bool silent) {
