@@ -63,6 +63,7 @@ constexpr std::size_t kTransmissionOctetsMin = 16384;
 constexpr std::size_t kDoneOctets = 14;   // of a DONE message
 constexpr std::size_t kReleasesMax = 64;  // at the store at one time
 constexpr unsigned kUnansweredMax = 3;    // offers, until it is asked whether the service is there
+constexpr int kAnswerShare = 4;           // an answer may take so many times as long as its offer
 constexpr std::size_t kSignatureFileMin = 4096;                           // smaller files go whole
 constexpr Duration kTransmissionMax = std::chrono::milliseconds(127500);  // by the EOT field
 
@@ -153,6 +154,8 @@ bool SenderCore::on_confirmed(Instant now, SisRequestId id) {
   if (item.phase != Phase::sending || item.row.attempts != done.attempt) return true;
   item.progress_at = now;
   if (item.transfer) {
+    item.advanced_at = now;
+    if (done.part.offer) item.offer_took = now - done.handed;
     item.transfer->on_confirmed(done.part);
     if (is_all_sent(item)) arm_ack_deadline(item);
     return true;
@@ -259,6 +262,7 @@ void SenderCore::add(const gateways::SpoolItem& row) {
   const bool is_new = listed_before_ && row.attempts == 0;
   const Instant accepted = is_new ? now_ : std::min(utc_.instant(row.created), now_);
   item.expires = accepted + config_.lifetime_max;
+  item.advanced_at = accepted;
   stations_.try_emplace(row.destination);
   items_.emplace(row.id, std::move(item));
 }
@@ -437,7 +441,9 @@ void SenderCore::on_station_failed(Item& item, const std::string& reason) {
     emit(RelayEvent::Kind::station_silent, item.row.destination, reason);
   }
   station.failed_at = now_;
-  station.probe_at = now_ + retry_delay(now_ - *station.silent_since);
+  const Duration silent_for = now_ - *station.silent_since;
+  station.probe_at =
+      now_ + (item.by_transfer ? early_retry_delay(silent_for) : retry_delay(silent_for));
   station.reason = reason;
   for (const SpoolId id : active_) {
     Item& other = items_.at(id);
@@ -474,6 +480,14 @@ void SenderCore::on_heard(Instant now, Address address) {
 
 Duration SenderCore::retry_delay(Duration since) const {
   return std::clamp(since, config_.retry_delay_min, config_.retry_delay_max);
+}
+
+// An attempt that fails costs a station without the transfer service one of a limited number, and
+// a whole file on the air.
+Duration SenderCore::early_retry_delay(Duration since) const {
+  const Duration delay = retry_delay(since);
+  if (since >= config_.early_for) return delay;
+  return std::min(delay, std::max(config_.early_delay_max, config_.retry_delay_min));
 }
 
 // --- One attempt ---------------------------------------------------------------------------------
@@ -635,7 +649,8 @@ std::optional<SisUnidata> SenderCore::poll_updu() {
                            .station = item.row.destination,
                            .attempt = item.row.attempts,
                            .octets = octets,
-                           .part = part.value_or(TransferAttempt::Part{})};
+                           .part = part.value_or(TransferAttempt::Part{}),
+                           .handed = now_};
   octets_outstanding_ += octets;
   ++station.outstanding;
   station.window.on_handed(now_, updu.id, updu.updu.size(), updu.priority);
@@ -801,6 +816,7 @@ void SenderCore::on_message(Instant now, Address peer, const HaveMessage& messag
     for (const FileRange& range : message.ranges) there += range.octets();
     item->progressed = item->progressed || there > item->octets_there;
     item->octets_there = there;
+    item->advanced_at = now;
     if (item->transfer->waits_for_answer()) {
       counters_.add(RelaySenderCounter::resumed_octets, there);
     }
@@ -933,11 +949,12 @@ void SenderCore::on_no_answer(Item& item) {
 
 // --- Pieces of the content -----------------------------------------------------------------------
 
+// An offer without its first blocks would go in a transmission of its own.
 bool SenderCore::has_next_segment(const Item& item) const {
   if (item.transfer) {
-    const auto part = item.transfer->next();
-    return part->offer || (part->range.begin >= item.piece_at &&
-                           part->range.end <= item.piece_at + item.piece.size());
+    const auto block = item.transfer->next_block();
+    return !block ||
+           (block->begin >= item.piece_at && block->end <= item.piece_at + item.piece.size());
   }
   const std::size_t per_segment = item.mtu - gateways::kRcopHeaderBytes;
   const std::size_t end = std::min((item.next_segment + 1) * per_segment, item.pdu_octets);
@@ -947,7 +964,7 @@ bool SenderCore::has_next_segment(const Item& item) const {
 void SenderCore::ask_for_piece(Item& item) {
   if (item.transfer) {
     if (item.piece_ticket) return;
-    const std::uint64_t from = item.transfer->next()->range.begin;
+    const std::uint64_t from = item.transfer->next_block()->begin;
     item.piece_ticket = ask(gateways::ReadImage{item.row.id, from, config_.piece_octets});
     tickets_[*item.piece_ticket] = item.row.id;
     item.piece_at = static_cast<std::size_t>(from);
@@ -1004,7 +1021,8 @@ void SenderCore::arm_ack_deadline(Item& item) {
   if (is_all_confirmed(item)) {
     const bool asks = item.transfer && item.transfer->waits_for_answer() &&
                       stations_.at(item.row.destination).service == Service::unknown;
-    const Duration wait = asks ? config_.answer_wait : config_.ack_wait;
+    const Duration wait =
+        asks ? std::max(config_.answer_wait, kAnswerShare * item.offer_took) : config_.ack_wait;
     item.ack_deadline = now_ + wait + 2 * way_of_acknowledgement(item);
   } else {
     item.ack_deadline = now_ + config_.confirm_wait + 2 * time_on_air(octets_outstanding_);
@@ -1024,8 +1042,10 @@ Duration SenderCore::way_of_acknowledgement(const Item& item) const {
   return std::min(time_on_air(others), kTransmissionMax) + time_on_air(octets);
 }
 
-// The next attempt waits as long as the item is old: 1, 1, 2, 4 … minutes, up to an hour. A node
-// that is restarted again and again uses up no attempts: only the lifetime of the file ends that.
+// The next attempt waits as long as the item is old: 1, 1, 2, 4 … minutes, up to the longest delay.
+// By the transfer service it waits as long as nothing of it has gone; while the station is silent
+// it is that which counts. A node that is restarted again and again uses up no attempts: only the
+// lifetime of the file ends that.
 void SenderCore::fail_attempt(Item& item, const std::string& reason, bool retry_at_once) {
   counters_.add(RelaySenderCounter::attempts_failed);
   emit(RelayEvent::Kind::attempt_failed, item, reason);
@@ -1035,7 +1055,11 @@ void SenderCore::fail_attempt(Item& item, const std::string& reason, bool retry_
     save(item, SpoolState::failed, now_, reason);
   } else {
     const bool at_once = retry_at_once || item.overtaken >= kOvertakenMax;
-    const Duration delay = retry_delay(now_ - (item.expires - config_.lifetime_max));
+    Duration delay = retry_delay(now_ - (item.expires - config_.lifetime_max));
+    if (item.by_transfer) {
+      delay = item.station_failed ? config_.retry_delay_min
+                                  : early_retry_delay(now_ - item.advanced_at);
+    }
     save(item, SpoolState::deferred, at_once ? now_ : now_ + delay, reason);
   }
 }

@@ -74,7 +74,7 @@ class SenderCore {
     std::size_t piece_octets = 128u << 10;     // read at a time; a file has up to 1.5 in memory
     std::size_t begun_octets_max = 16u << 20;  // large files begun to one station, or one file
     std::size_t outstanding_max = 160;         // U_PDUs at the node and not yet reported on
-    std::size_t station_outstanding_max = 64;  // of these for one station
+    std::size_t station_outstanding_max = 96;  // of these for one station
     std::size_t unheard_outstanding_max = 8;   // the same while it has not been heard
     Duration heard_for = std::chrono::minutes(30);
     Duration stalled_after = std::chrono::minutes(10);  // large files then have the full priority
@@ -82,6 +82,10 @@ class SenderCore {
     Duration lifetime_max = std::chrono::hours(24);  // from acceptance
     Duration retry_delay_min = std::chrono::seconds(60);
     Duration retry_delay_max = std::chrono::hours(1);
+    // The longest delay in the first hours without a success, of files that go by the transfer
+    // service: a link that is there for ten minutes of each hour is found in one of these.
+    Duration early_delay_max = std::chrono::minutes(8);
+    Duration early_for = std::chrono::hours(3);
     // Longest wait for the node's next report on a segment, on top of the time on the air. The node
     // reports on each segment, so this only limits what a mute node can cost.
     Duration confirm_wait = std::chrono::seconds(900);
@@ -96,7 +100,7 @@ class SenderCore {
 
     bool transfer_service = false;
     // Longest wait for the answer to the offer of a file, on top of its time on the air, while it
-    // is not known whether the station has the transfer service.
+    // is not known whether the station has the transfer service. On a bad link it is longer.
     Duration answer_wait = std::chrono::seconds(60);
     Duration service_asked_again = std::chrono::hours(24);
     std::size_t signature_octets_max = 32768;
@@ -199,6 +203,8 @@ class SenderCore {
     std::optional<TransferAttempt> transfer;      // while it is sent by the transfer service
     std::uint64_t octets_there = 0;               // by the last HAVE
     bool progressed = false;                      // they became more in this attempt
+    Instant advanced_at{};                        // when its station took or answered some of it
+    Duration offer_took{};                        // from the node to its confirmation
     bool by_transfer = false;                     // its last attempt was or is
     bool by_bftp = false;                         // its offer does not fit in a U_PDU
     bool without_delta = false;                   // the receiver no longer has the older file
@@ -212,6 +218,7 @@ class SenderCore {
     std::uint32_t attempt = 0;
     std::size_t octets = 0;
     TransferAttempt::Part part;  // by the transfer service
+    Instant handed{};
   };
   enum class Service : std::uint8_t { unknown, present, absent };
   /// Facts about a station that files are for.
@@ -227,7 +234,9 @@ class SenderCore {
     Service service = Service::unknown;
     Instant service_at{};     // since when it is absent
     unsigned unanswered = 0;  // offers, one after the other
-    gateways::HandoverWindow window{gateways::HandoverWindow::Config()};
+    // What waits at the node delays nothing urgent, so a transmission may be of full length.
+    gateways::HandoverWindow window{
+        gateways::HandoverWindow::Config{.span_min = std::chrono::seconds(120)}};
   };
   /// Files under way to one station, in admit(): [0] small ones, [1] large ones.
   struct Places {
@@ -291,6 +300,7 @@ class SenderCore {
   void on_saved(Item& item, const gateways::StoreResult& result);
   void fail_attempt(Item& item, const std::string& reason, bool retry_at_once);
   Duration retry_delay(Duration since) const;
+  Duration early_retry_delay(Duration since) const;
   void save(Item& item, SpoolState state, Instant next_try, const std::string& reason);
   void request_save(Item& item);
   void settle(Item& item);

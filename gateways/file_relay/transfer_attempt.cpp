@@ -27,11 +27,16 @@ bool TransferAttempt::fits(const TransferManifest& manifest, std::size_t mtu) {
 
 std::optional<TransferAttempt::Part> TransferAttempt::next() const {
   if (offer_due_) return Part{.offer = true, .range = {}};
+  const auto block = next_block();
+  if (!block) return std::nullopt;
+  return Part{.offer = false, .range = *block};
+}
+
+std::optional<FileRange> TransferAttempt::next_block() const {
   const auto first = unsent_.first();
   if (waits_ || !first) return std::nullopt;
   const std::size_t most = options_.mtu - gateways::kRcopHeaderBytes - kBlockHeaderOctets;
-  return Part{.offer = false,
-              .range = {first->begin, std::min<std::uint64_t>(first->end, first->begin + most)}};
+  return FileRange{first->begin, std::min<std::uint64_t>(first->end, first->begin + most)};
 }
 
 Bytes TransferAttempt::take(ByteSpan octets) {

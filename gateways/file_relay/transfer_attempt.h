@@ -34,6 +34,8 @@ class TransferAttempt {
 
   /// Returns the next message to send; nothing while an answer has to come first, or all is sent.
   std::optional<Part> next() const;
+  /// Returns the next block to send, before which the offer may still have to go.
+  std::optional<FileRange> next_block() const;
   /// Takes the next part. `octets` are those of its range.
   Bytes take(ByteSpan octets);
   void on_confirmed(const Part& part);

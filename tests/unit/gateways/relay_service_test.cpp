@@ -120,7 +120,7 @@ class RelayServiceTest : public testing::Test {
 };
 
 TEST_F(RelayServiceTest, a_retry_waits_by_the_clock_of_a_node_on_a_cable_that_runs_fast) {
-  config.retry_delay_min_s = 3600;
+  config.retry_delay_min_s = config.retry_delay_max_s = 3600;
   const auto id = send();
   ASSERT_NO_FATAL_FAILURE(start_node());
   ASSERT_NO_FATAL_FAILURE(start());
@@ -151,7 +151,7 @@ TEST_F(RelayServiceTest, a_retry_does_not_come_while_the_clock_of_the_cable_stan
 }
 
 TEST_F(RelayServiceTest, a_retry_goes_on_waiting_over_a_restart_of_the_node) {
-  config.retry_delay_min_s = 3600;
+  config.retry_delay_min_s = config.retry_delay_max_s = 3600;
   const auto id = send();
   ASSERT_NO_FATAL_FAILURE(start_node());
   ASSERT_NO_FATAL_FAILURE(start());
