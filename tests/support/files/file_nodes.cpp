@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/support/files/file_nodes.h"
 
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <variant>
 
+#include "gateways/file_relay/relay_setup.h"
 #include "s5066d/base/assert.h"
 #include "sis/codec.h"
 
@@ -10,22 +14,14 @@ namespace s5066::sim {
 
 FileNodes::FileNodes(Seed seed, const WorldOptions& options, const World::MakeAir& make_air,
                      Duration step, bool transfers)
-    : world_(seed, options, make_air), step_(step) {
+    : world_(seed, options, make_air), step_(step), transfers_(transfers) {
   for (std::size_t i = 0; i < options.stations; ++i) {
     stations_.push_back(std::make_unique<Station>());
     Station& station = *stations_.back();
     station.config.path = (folder_.path() / std::to_string(i)).string() + ".db";
     station.config.inbox = folder_.make("inbox" + std::to_string(i));
-    auto store = gateways::SqliteStore::open(station.config);
-    S5066_ASSERT(store.ok());
-    station.store.emplace(std::move(store).value());
-    file_relay::RelayCore::Config config;
-    config.sender.transfer_service = transfers;
-    station.core = std::make_unique<file_relay::RelayCore>(config);
-    station.client = &world_.add_client(i, gateways::kRcopSap, sis::Confirmation::client);
-    station.core->on_clock(world_.now(), utc(), world_.now().time_since_epoch());
-    station.core->on_start(world_.now());
-    station.core->on_sis(world_.now(), gateways::SisBound{2048});
+    start(station);
+    bind(i);
   }
   world_.take_primitive = [this](Client& client, const sis::Primitive& primitive) {
     for (auto& station : stations_) {
@@ -33,6 +29,48 @@ FileNodes::FileNodes(Seed seed, const WorldOptions& options, const World::MakeAi
     }
     return false;
   };
+}
+
+void FileNodes::start(Station& station) {
+  auto store = gateways::SqliteStore::open(station.config);
+  S5066_ASSERT(store.ok());
+  station.store.emplace(std::move(store).value());
+  S5066_ASSERT(station.store->recover().ok());
+  file_relay::RelayConfig config;
+  config.transfer_service = transfers_;
+  station.core = std::make_unique<file_relay::RelayCore>(file_relay::core_config(config));
+  station.core->on_clock(world_.now(), utc(), world_.now().time_since_epoch());
+  station.core->on_start(world_.now());
+}
+
+void FileNodes::bind(std::size_t at) {
+  Station& station = *stations_[at];
+  station.client = &world_.add_client(at, gateways::kRcopSap, sis::Confirmation::client);
+  station.core->on_sis(world_.now(), gateways::SisBound{2048});
+}
+
+void FileNodes::lose_client(Station& station) {
+  station.client = nullptr;
+  station.news.clear();
+  station.requests.clear();
+  station.output.clear();
+}
+
+void FileNodes::stop_relay(std::size_t at) {
+  Station& station = *stations_[at];
+  if (station.client != nullptr) world_.disconnect(*station.client);
+  lose_client(station);
+  station.core.reset();
+  station.store.reset();
+}
+
+void FileNodes::start_relay(std::size_t at) {
+  start(*stations_[at]);
+  bind(at);
+}
+
+void FileNodes::restart_node(std::size_t at) {
+  world_.lose_power(at);
 }
 
 gateways::SpoolId FileNodes::send(std::size_t from, std::size_t to, const std::string& name,
@@ -48,26 +86,34 @@ std::size_t FileNodes::files_at(std::size_t at) const {
   return test::visible_files(stations_[at]->config.inbox).size();
 }
 
+Bytes FileNodes::content_at(std::size_t at, const std::string& name) const {
+  std::ifstream file(std::filesystem::path(stations_[at]->config.inbox) / name, std::ios::binary);
+  return Bytes(std::istreambuf_iterator<char>(file), {});
+}
+
 gateways::SpoolState FileNodes::state(std::size_t at, gateways::SpoolId id) {
   return (*stations_[at]->store->find(id))->state;
 }
 
 void FileNodes::run_for(Duration d) {
   for (const Instant end = world_.now() + d; world_.now() < end; world_.run_for(step_)) {
-    for (auto& station : stations_) serve(*station);
+    for (std::size_t i = 0; i < stations_.size(); ++i) serve(i);
   }
+}
+
+std::optional<Duration> FileNodes::time_until(const std::function<bool()>& is_so, Duration most) {
+  const Instant start = world_.now();
+  while (!is_so()) {
+    if (world_.now() - start >= most) return std::nullopt;
+    run_for(step_);
+  }
+  return world_.now() - start;
 }
 
 std::optional<Duration> FileNodes::time_until_arrival(std::size_t at, const std::string& name,
                                                       Duration most) {
-  const Instant start = world_.now();
-  while (world_.now() - start < most) {
-    if (std::filesystem::exists(std::filesystem::path(stations_[at]->config.inbox) / name)) {
-      return world_.now() - start;
-    }
-    run_for(step_);
-  }
-  return std::nullopt;
+  const auto path = std::filesystem::path(stations_[at]->config.inbox) / name;
+  return time_until([&] { return std::filesystem::exists(path); }, most);
 }
 
 UtcSeconds FileNodes::utc() const {
@@ -107,8 +153,18 @@ bool FileNodes::note(Station& station, const sis::Primitive& primitive) {
   return true;
 }
 
-void FileNodes::serve(Station& station) {
+void FileNodes::serve(std::size_t at) {
+  constexpr Duration kBindDelay = std::chrono::seconds(5);
+  Station& station = *stations_[at];
+  if (station.core == nullptr) return;
   const Instant now = world_.now();
+  if (station.client != nullptr && station.client->closed()) {
+    lose_client(station);
+    station.bind_at = now + kBindDelay;
+    station.core->on_sis(now, gateways::SisLost{});
+  } else if (station.client == nullptr && station.bind_at <= now) {
+    bind(at);
+  }
   file_relay::RelayCore& core = *station.core;
   core.on_clock(now, utc(), now.time_since_epoch());
   if (const auto next = core.next_deadline(); next && *next <= now) core.on_deadline(now);
@@ -122,23 +178,22 @@ void FileNodes::serve(Station& station) {
         core.on_store_result(now, station.store->execute(*request));
       } else if (auto* updu = std::get_if<gateways::SisUnidata>(&*action)) {
         give(station, std::move(*updu));
-        if (!station.news.empty()) break;
       }
     }
+    const Bytes output = std::exchange(station.output, {});
+    if (!output.empty()) world_.write(*station.client, output);
   } while (!station.news.empty());
 }
 
 void FileNodes::give(Station& station, gateways::SisUnidata updu) {
   station.requests.emplace(key_of(updu.destination, updu.updu), updu.id);
-  Bytes octets;
   sis::encode(sis::UnidataRequest{.priority = updu.priority,
                                   .destination_sap = updu.destination_sap,
                                   .destination = updu.destination,
                                   .delivery = updu.delivery,
                                   .time_to_live = updu.time_to_live_s / 2,
                                   .updu = std::move(updu.updu)},
-              octets);
-  world_.write(*station.client, octets);
+              station.output);
 }
 
 }  // namespace s5066::sim

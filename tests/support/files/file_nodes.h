@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -39,8 +40,18 @@ class FileNodes {
   gateways::SpoolId send(std::size_t from, std::size_t to, const std::string& name,
                          const Bytes& content, std::optional<std::uint8_t> priority);
   std::size_t files_at(std::size_t at) const;
+  /// Returns the content of a file in the inbox; empty if there is none.
+  Bytes content_at(std::size_t at, const std::string& name) const;
   gateways::SpoolState state(std::size_t at, gateways::SpoolId id);
+  /// Ends a relay, which loses what is not in its spool, and starts it again.
+  void stop_relay(std::size_t at);
+  void start_relay(std::size_t at);
+  /// Cuts the power of a node. It starts again at once, and its relay binds again after some
+  /// seconds.
+  void restart_node(std::size_t at);
   void run_for(Duration d);
+  /// Returns the time until this is so; empty if it is not within `most`.
+  std::optional<Duration> time_until(const std::function<bool()>& is_so, Duration most);
   /// Returns the time until the file stands whole in the inbox; empty if it does not within `most`.
   std::optional<Duration> time_until_arrival(std::size_t at, const std::string& name,
                                              Duration most);
@@ -53,21 +64,27 @@ class FileNodes {
     gateways::SqliteStore::Config config;
     std::optional<gateways::SqliteStore> store;
     std::unique_ptr<file_relay::RelayCore> core;
-    Client* client = nullptr;
+    Client* client = nullptr;  // nullptr without a connection to the node
+    Instant bind_at{};
     std::deque<gateways::SisEvent> news;
     std::multimap<Key, gateways::SisRequestId> requests;
+    Bytes output;  // to the node, in one write
   };
 
   UtcSeconds utc() const;
   static Key key_of(Address destination, ByteSpan updu);
   static gateways::SisRequestId take_request(Station& station, const Key& key);
   static bool note(Station& station, const sis::Primitive& primitive);
-  void serve(Station& station);
-  void give(Station& station, gateways::SisUnidata updu);
+  void start(Station& station);
+  void bind(std::size_t at);
+  void lose_client(Station& station);
+  void serve(std::size_t at);
+  static void give(Station& station, gateways::SisUnidata updu);
 
   test::TemporaryFolder folder_;
   World world_;
   Duration step_;
+  bool transfers_;
   std::vector<std::unique_ptr<Station>> stations_;
 };
 
