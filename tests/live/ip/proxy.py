@@ -11,7 +11,9 @@ The test checks:
 4. A server that is not allowed is not connected to.
 5. Random SIGKILLs (20, or as many as S5066_KILLS says) of s5066-ip or s5066d during transfers: no
    octet is wrong, and no stream ends early as if it were complete.
-6. The rules of nftables are gone after the end.
+6. 10,000 connections of clients that say nothing, nonsense or half a request to SOCKS5 leave no
+   file descriptor behind and little memory, and others are served afterwards.
+7. The rules of nftables are gone after the end.
 
 It needs the right to make namespaces, /dev/net/tun and nft, and is skipped (status 77) without.
 
@@ -20,6 +22,7 @@ usage: proxy.py --build DIR [--seed N] [--keep]
 import argparse
 import json
 import os
+import pathlib
 import random
 import shutil
 import subprocess
@@ -76,6 +79,34 @@ except OSError as error:
     print("reset:", error)
     sys.exit(3 if right.startswith(got) else 1)
 sys.exit(0 if got == right else 1)
+"""
+
+
+# Opens connections to SOCKS5 and holds many of them; each says something else.
+HOSTILE = """
+import collections, random, socket, struct, sys
+rng = random.Random(int(sys.argv[1]))
+GREETING = bytes([5, 1, 0])
+NO_STATION = bytes([5, 1, 0, 1, 8, 8, 8, 8, 0, 80])
+open_ones = collections.deque()
+made = 0
+for number in range(int(sys.argv[2])):
+    one = socket.socket()
+    one.settimeout(20)
+    try:
+        one.connect(("127.0.0.1", 1080))
+        made += 1
+        one.sendall(rng.choice([b"", b"GET / HTTP/1.0", rng.randbytes(rng.randrange(1, 2000)),
+                                GREETING[:2], GREETING, bytes([5, 255]), GREETING + NO_STATION[:6],
+                                GREETING + NO_STATION, bytes([4, 1, 0, 80, 10, 66, 0, 2, 0])]))
+        if rng.random() < 0.3:
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    except OSError:
+        pass
+    open_ones.append(one)
+    while len(open_ones) > 800:
+        open_ones.popleft().close()
+print(made)
 """
 
 
@@ -154,6 +185,31 @@ def kills(world, rng):
     until(lambda: fetch(world, 9, 3000).returncode == 0, "a transfer after all kills")
 
 
+def hostile_clients(world, rng):
+    process = pathlib.Path("/proc", str(world.processes["alpha-ip"].pid))
+    name = (process / "comm").read_text().strip()  # `ip netns exec` has become the program
+    check(name == "s5066-ip", f"{process} is {name}")
+
+    def descriptors():
+        return len(list((process / "fd").iterdir()))
+
+    before, memory = descriptors(), highest_memory(process)
+    start = time.monotonic()
+    done = world.run("alpha", sys.executable, "-c", HOSTILE, rng.randrange(1 << 30), 10_000)
+    check(done.returncode == 0 and int(done.stdout) > 9000, f"connections made: {done.stdout}")
+    took = time.monotonic() - start
+    until(lambda: descriptors() <= before, "the file descriptors of hostile clients")
+    more = highest_memory(process) - memory
+    check(more < 64 << 10, f"{more} KiB for hostile clients")
+    by_socks(world)
+    print(f"{done.stdout.strip()} hostile connections in {took:.1f} s, {more} KiB more memory")
+
+
+def highest_memory(process):
+    lines = (process / "status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+
+
 def certificate(world):
     file = world.folder / "server.pem"
     subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", file,
@@ -194,6 +250,7 @@ def main():
         by_socks(world)
         by_interception(world)
         transfers(world)
+        hostile_clients(world, random.Random(given.seed))
         kills(world, random.Random(given.seed))
         world.processes["alpha-ip"].terminate()
         check(world.processes["alpha-ip"].wait(30) == 0, "s5066-ip did not end with status 0")
