@@ -20,6 +20,15 @@ inline std::vector<Seed> seeds(std::size_t count) {
   return out;
 }
 
+/// Says whether this run takes case `number` of a long test: of every `parts` cases in a row it
+/// takes the first, or that which S5066_SEED names, counted from 1. S5066_SEEDS=`parts` takes all.
+inline bool takes_case(std::size_t number, std::size_t parts) {
+  for (const Seed seed : seeds(1)) {
+    if (number % parts == (seed + parts - 1) % parts) return true;
+  }
+  return false;
+}
+
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define S5066_SANITIZED

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "modem/waveforms/message/message_bits.h"
+#include "tests/support/seeds.h"
 #include "tests/support/sim_world.h"
 #include "tests/support/waves/wave_medium.h"
 
@@ -37,16 +38,21 @@ double seconds_to_confirm(sim::World& world, unsigned updus, std::size_t octets)
 }
 
 // Goal:   the simulated medium has the timing of the waveforms.
-// Method: the same transfer on both media, in each mode, on a clean channel. The test omits 110A
-//         modes without an interleaver, because stations must have agreed on them and they are
-//         received a fifth of a second at a time, and STANAG 4285, because the receiver must be
-//         configured with its mode.
+// Method: the same transfer on both media on a clean channel, in one mode of five, which passes
+//         through all rates and interleavers. S5066_SEED=2 takes another fifth, S5066_SEEDS=5 all.
+//         ModemWave compares the length of each mode's bursts in any run. The test omits 110A modes
+//         without an interleaver, because stations must have agreed on them and they are received a
+//         fifth of a second at a time, and STANAG 4285, because the receiver must be configured
+//         with its mode.
 // Accept: total times within 3 % of each other.
 TEST(NodeOverWaves, the_simulated_medium_agrees_within_3_percent) {
+  constexpr std::size_t kParts = 5;
+  std::size_t number = 0;
   for (const modem::Mode& mode : modem::all_modes()) {
     const bool bare = mode.interleaver == modem::Interleaver::zero;
     if (bare && mode.waveform == modem::Waveform::ms110a) continue;
     if (mode.waveform == modem::Waveform::stanag4285) continue;
+    if (!sim::takes_case(number++, kParts)) continue;
     SCOPED_TRACE(modem::to_string(mode));
     sim::World simulated(1, {.mode = mode});
     sim::World real(1, {.mode = mode}, waves({}));
