@@ -179,6 +179,7 @@ TEST_F(MailServiceTest, the_operator_keeps_the_station_silent_over_a_restart) {
 
 // PM-132
 TEST_F(MailServiceTest, what_is_on_its_way_stops_where_it_is_and_goes_on_afterwards) {
+  config.line_rate_bps = 9600;  // sooner over than at 300 bit/s
   config.rounds.ack_wait_s = 1;
   config.receiving.ack_slot_ms = 100;
   start();
