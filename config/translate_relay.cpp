@@ -33,6 +33,25 @@ file_relay::StationAccess access_of(const proto::RelayAccess& from) {
   return to;
 }
 
+void add_stations(const google::protobuf::RepeatedPtrField<std::string>& from,
+                  std::vector<Address>& to) {
+  for (const std::string& station : from) {
+    if (const auto address = parse_address(station)) to.push_back(*address);
+  }
+}
+
+void translate_p_mul(const proto::RelayPMul& from, file_relay::PMulSettings& to) {
+  if (const auto own = parse_address(from.address())) to.own = *own;
+  add_stations(from.emcon(), to.emcon);
+  for (const proto::RelayGroup& one : from.groups()) {
+    const auto address = parse_address(one.address());
+    if (!address) continue;
+    file_relay::StationGroup& group = to.groups.emplace_back();
+    group.address = *address;
+    add_stations(one.stations(), group.members);
+  }
+}
+
 void translate_transfer_service(const proto::Relay& from, file_relay::RelayConfig& to) {
   if (from.has_transfer_service()) to.transfer_service = from.transfer_service();
   to.access.others = access_of(from.others());
@@ -41,12 +60,11 @@ void translate_transfer_service(const proto::Relay& from, file_relay::RelayConfi
       to.access.stations[*station] = access_of(one);
     }
   }
+  translate_p_mul(from.p_mul(), to.p_mul);
   for (const proto::WatchFolder& one : from.watch_folders()) {
     file_relay::WatchFolder& folder = to.watch_folders.emplace_back();
     folder.directory = one.directory();
-    for (const std::string& station : one.to()) {
-      if (const auto address = parse_address(station)) folder.to.push_back(*address);
-    }
+    add_stations(one.to(), folder.to);
     if (one.has_priority()) folder.priority = static_cast<std::uint8_t>(one.priority());
     folder.keep = one.then() == proto::WatchFolder::MOVE;
   }

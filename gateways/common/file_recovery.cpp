@@ -25,7 +25,7 @@ Result<std::vector<Parked>> find_unsound(Database& fresh) {
   auto rows = fresh.prepare(
       "SELECT id, name, destination, state, size, sha256, content FROM outgoing LEFT JOIN "
       "outgoing_content USING (id) WHERE state NOT IN ('delivered', 'failed', 'expired', "
-      "'corrupt')");
+      "'sent', 'corrupt')");
   if (!rows) return rows.error();
   std::vector<Parked> found;
   while (true) {
@@ -62,7 +62,7 @@ Result<void> take_files_from_backup(Database& fresh, SpoolReport& report) {
   {
     auto rows = fresh.prepare(
         "SELECT id, name, destination FROM backup.outgoing WHERE state NOT IN ('delivered', "
-        "'failed', 'expired') AND id NOT IN (SELECT id FROM main.outgoing)");
+        "'failed', 'expired', 'sent') AND id NOT IN (SELECT id FROM main.outgoing)");
     if (!rows) return rows.error();
     while (true) {
       const auto row = rows->step();
@@ -81,7 +81,9 @@ Result<void> take_files_from_backup(Database& fresh, SpoolReport& report) {
           "INSERT OR IGNORE INTO outgoing_content SELECT * FROM backup.outgoing_content WHERE id = "
           "?",
           "INSERT OR IGNORE INTO outgoing_priority SELECT * FROM backup.outgoing_priority WHERE "
-          "item = ?"}) {
+          "item = ?",
+          "INSERT OR IGNORE INTO outgoing_p_mul SELECT * FROM backup.outgoing_p_mul WHERE item = "
+          "?"}) {
       auto put = fresh.prepare(sql);
       if (!put) return put.error();
       if (auto done = put->bind(id).run(); !done) return done;
@@ -140,6 +142,8 @@ Result<void> review_files(Database& fresh, SpoolReport& report) {
         "DELETE FROM outgoing_try WHERE item NOT IN (SELECT id FROM outgoing)",
         "DELETE FROM outgoing_priority WHERE item NOT IN (SELECT id FROM outgoing)",
         "DELETE FROM outgoing_file WHERE item NOT IN (SELECT id FROM outgoing)",
+        "DELETE FROM outgoing_p_mul WHERE item NOT IN (SELECT id FROM outgoing)",
+        "DELETE FROM transfer_p_mul WHERE transfer NOT IN (SELECT id FROM transfer_in)",
         "DELETE FROM outgoing_image",  // it is made again from the file
         "DELETE FROM transfer_block WHERE transfer NOT IN (SELECT id FROM transfer_in)"}) {
     if (auto done = fresh.execute(sql); !done) return done;

@@ -80,7 +80,7 @@ Result<ImageReady> OutgoingImages::prepare(const PrepareImage& operation, const 
     if (auto done = forget(item.id); !done) return done.error();
     image->reset();
   }
-  if (!image->has_value()) {
+  if (!image->has_value() && !operation.plain) {
     FileImage compressed = compressed_image(content);
     if (compressed.form != ImageForm::plain) {
       *image = Kept{compressed.form, {}, std::move(compressed.octets)};

@@ -8,6 +8,7 @@
 #include "gateways/common/image_codec.h"
 #include "gateways/common/inbox_tree.h"
 #include "gateways/common/outgoing_images.h"
+#include "gateways/common/p_mul_table.h"
 #include "gateways/common/rcop.h"
 #include "gateways/common/remove_each.h"
 #include "gateways/common/sha256.h"
@@ -89,6 +90,12 @@ TransferNews repeat_of(const std::string& inbox_name) {
   return news;
 }
 
+void name_file(const TransferManifest& manifest, TransferNews& news) {
+  news.name = manifest.name;
+  news.size = manifest.size;
+  news.sha256 = manifest.sha256;
+}
+
 /// Returns true if an operator may change a file in this state in this way.
 bool allows(SpoolState state, SpoolChange change) {
   const bool waits = !is_final(state);
@@ -156,7 +163,7 @@ bool SqliteStore::needs_reserve(const Error& error) {
   return given;
 }
 
-Result<SpoolId> SqliteStore::enqueue(const NewItem& item) {
+Result<void> SqliteStore::check_new(const NewItem& item) {
   if (item.content.size() > config_.file_octets_max) {
     return Error{ErrorCode::too_large, std::to_string(item.content.size()) +
                                            " octets; the limit is " +
@@ -165,22 +172,53 @@ Result<SpoolId> SqliteStore::enqueue(const NewItem& item) {
   if (item.name.empty() || item.name.size() > kFileNameBytesMax) {
     return Error{ErrorCode::bad_field, "the file name is empty or too long"};
   }
-  if (item.destination.group)
-    return Error{ErrorCode::bad_field, "the destination is a group, but must be a station"};
   if (item.priority && *item.priority > kPriorityMax) {
     return Error{ErrorCode::bad_field, "priority must be 0 to 15"};
   }
-  if (auto disk = check_disk(); !disk) return disk.error();
-  const Bytes sha256 = sha256_of(item.content);
+  return check_disk();
+}
 
+Result<SpoolId> SqliteStore::enqueue(const NewItem& item) {
+  if (auto good = check_new(item); !good) return good.error();
+  const Bytes sha256 = sha256_of(item.content);
   auto transaction = Transaction::begin(db_);
   if (!transaction) return transaction.error();
-  if (auto room = check_room(item.destination); !room) return room.error();
+  auto id = insert_outgoing(item, item.destination, sha256);
+  if (!id) return id;
+  if (auto done = transaction->commit(); !done) return done.error();
+  return id;
+}
+
+Result<std::vector<SpoolId>> SqliteStore::enqueue_by_p_mul(const NewItem& item,
+                                                           const std::vector<Address>& stations,
+                                                           const GradeSettings& grade) {
+  if (stations.empty()) return Error{ErrorCode::bad_field, "there is no station"};
+  if (auto good = validate(grade); !good) return good.error();
+  if (auto good = check_new(item); !good) return good.error();
+  const Bytes sha256 = sha256_of(item.content);
+  auto transaction = Transaction::begin(db_);
+  if (!transaction) return transaction.error();
+  std::vector<SpoolId> rows;
+  for (const Address station : stations) {
+    const auto id = insert_outgoing(item, station, sha256);
+    if (!id) return id.error();
+    rows.push_back(*id);
+  }
+  if (auto noted = PMulTable(db_).note(rows, grade, item.now); !noted) return noted.error();
+  if (auto done = transaction->commit(); !done) return done.error();
+  return rows;
+}
+
+Result<SpoolId> SqliteStore::insert_outgoing(const NewItem& item, Address destination,
+                                             ByteSpan sha256) {
+  if (destination.group)
+    return Error{ErrorCode::bad_field, "the destination is a group, but must be a station"};
+  if (auto room = check_room(destination); !room) return room.error();
   auto insert = db_.prepare(
       "INSERT INTO outgoing (destination, name, size, sha256, updu_id, state, created_utc, "
       "next_try_utc) VALUES (?, ?, ?, ?, 0, 'incoming', ?, ?)");
   if (!insert) return insert.error();
-  insert->bind_text(to_string(item.destination))
+  insert->bind_text(to_string(destination))
       .bind_blob(std::string_view(item.name))
       .bind(static_cast<std::int64_t>(item.content.size()))
       .bind_blob(sha256)
@@ -200,8 +238,14 @@ Result<SpoolId> SqliteStore::enqueue(const NewItem& item) {
     auto noted = OutgoingImages(db_).note_facts(id, {item.mtime, item.mode, item.request});
     if (!noted) return noted.error();
   }
-  if (auto done = transaction->commit(); !done) return done.error();
   return id;
+}
+
+Result<void> SqliteStore::add_p_mul_facts(SpoolItem& item) {
+  auto facts = PMulTable(db_).find(item.id);
+  if (!facts) return facts.error();
+  item.p_mul = *facts;
+  return {};
 }
 
 // Files for a station that is away do not take the room of files for others.
@@ -312,6 +356,8 @@ StoreResult SqliteStore::execute(const StoreRequest& request) {
                       std::holds_alternative<OpenTransfer>(request.operation) ||
                       std::holds_alternative<SaveBlocks>(request.operation) ||
                       std::holds_alternative<FinishTransfer>(request.operation) ||
+                      std::holds_alternative<TakeMessage>(request.operation) ||
+                      std::holds_alternative<EndOverdue>(request.operation) ||
                       std::holds_alternative<SendFromInbox>(request.operation);
   if (!answer && !is_new && needs_reserve(answer.error())) answer = once();
   return {request.ticket, std::move(answer), std::exchange(reserve_used_, false)};
@@ -323,10 +369,11 @@ Result<StoreAnswer> SqliteStore::run(const ListOpen& operation) {
   std::vector<SpoolId> unreadable;
   {
     auto rows = db_.prepare(
-        select_items("WHERE state NOT IN ('delivered', 'failed', 'expired', 'held', 'corrupt') "
-                     "AND id > ? ORDER BY id LIMIT ?"));
+        select_items("WHERE state NOT IN ('delivered', 'failed', 'expired', 'sent', 'held', "
+                     "'corrupt') AND id > ? AND (id IN (SELECT item FROM outgoing_p_mul)) = ? "
+                     "ORDER BY id LIMIT ?"));
     if (!rows) return rows.error();
-    rows->bind(operation.after.value).bind(operation.items_max);
+    rows->bind(operation.after.value).bind(operation.by_p_mul ? 1 : 0).bind(operation.items_max);
     while (true) {
       const auto row = rows->step();
       if (!row) return row.error();
@@ -338,6 +385,12 @@ Result<StoreAnswer> SqliteStore::run(const ListOpen& operation) {
         unreadable.push_back({rows->integer(0)});
       }
     }
+  }
+  if (operation.by_p_mul) {
+    for (SpoolItem& item : open.items) {
+      if (!add_p_mul_facts(item)) unreadable.push_back(item.id);
+    }
+    std::erase_if(open.items, [](const SpoolItem& item) { return !item.p_mul; });
   }
   for (const SpoolId id : unreadable) {
     if (auto parked = park(id, "row cannot be read"); !parked) return parked.error();
@@ -387,7 +440,8 @@ Result<StoreAnswer> SqliteStore::run(const SaveItem& operation) {
   auto transaction = Transaction::begin(db_);
   if (!transaction) return transaction.error();
   Saved saved;
-  if (operation.state == SpoolState::active && operation.attempts == 1) {
+  if (operation.state == SpoolState::active && operation.attempts == 1 &&
+      !operation.without_updu_id) {
     const auto updu_id = begin_first_attempt(operation);
     if (!updu_id) return updu_id.error();
     saved.updu_id = *updu_id;
@@ -606,17 +660,19 @@ Result<StoreAnswer> SqliteStore::run(const Purge& operation) {
   const std::int64_t before = operation.now.value - keep;
   auto sent = purge(
       "SELECT id FROM outgoing INDEXED BY outgoing_by_state WHERE state IN ('delivered', 'failed', "
-      "'expired')",
+      "'expired', 'sent')",
       {"DELETE FROM outgoing_content WHERE id = ?1 AND EXISTS (SELECT 1 FROM outgoing WHERE id = "
-       "?1 AND finished_utc < ?2 AND state IN ('delivered', 'failed', 'expired'))",
+       "?1 AND finished_utc < ?2 AND state IN ('delivered', 'failed', 'expired', 'sent'))",
        "DELETE FROM outgoing_try WHERE item = ?1 AND EXISTS (SELECT 1 FROM outgoing WHERE id = ?1 "
-       "AND finished_utc < ?2 AND state IN ('delivered', 'failed', 'expired'))",
+       "AND finished_utc < ?2 AND state IN ('delivered', 'failed', 'expired', 'sent'))",
        "DELETE FROM outgoing_priority WHERE item = ?1 AND EXISTS (SELECT 1 FROM outgoing WHERE id "
-       "= ?1 AND finished_utc < ?2 AND state IN ('delivered', 'failed', 'expired'))",
+       "= ?1 AND finished_utc < ?2 AND state IN ('delivered', 'failed', 'expired', 'sent'))",
        "DELETE FROM outgoing_file WHERE item = ?1 AND EXISTS (SELECT 1 FROM outgoing WHERE id = ?1 "
-       "AND finished_utc < ?2 AND state IN ('delivered', 'failed', 'expired'))",
+       "AND finished_utc < ?2 AND state IN ('delivered', 'failed', 'expired', 'sent'))",
+       "DELETE FROM outgoing_p_mul WHERE item = ?1 AND EXISTS (SELECT 1 FROM outgoing WHERE id = "
+       "?1 AND finished_utc < ?2 AND state IN ('delivered', 'failed', 'expired', 'sent'))",
        "DELETE FROM outgoing WHERE id = ?1 AND finished_utc < ?2 AND state IN ('delivered', "
-       "'failed', 'expired')"},
+       "'failed', 'expired', 'sent')"},
       before);
   auto received = purge(
       "SELECT id FROM received INDEXED BY received_by_source",
@@ -1024,6 +1080,133 @@ Result<StoreAnswer> SqliteStore::run(const ReleaseSuspended& operation) {
   return StoreAnswer(std::move(open));
 }
 
+// --- Files by P_MUL ------------------------------------------------------------------------------
+
+Result<StoreAnswer> SqliteStore::run(const TakeMessage& operation) {
+  auto news = take_blocks(operation);
+  if (!news) return news.error();
+  if (operation.whole) {
+    const KnownNames::Name name{operation.key.source, operation.message_id, operation.expiry};
+    if (auto noted = PMulTable(db_).remember(name); !noted) return noted.error();
+  }
+  return StoreAnswer(std::move(news).value());
+}
+
+Result<TransferNews> SqliteStore::take_blocks(const TakeMessage& message) {
+  TransferTable table(db_);
+  if (message.manifest) {
+    auto opened = run(OpenTransfer{.key = message.key,
+                                   .source_sap = kRcopSap,
+                                   .updu_id = static_cast<std::uint8_t>(message.key.number & 0xFF),
+                                   .manifest = *message.manifest,
+                                   .now = message.now});
+    if (!opened) return opened.error();
+    auto& news = std::get<TransferNews>(*opened);
+    name_file(*message.manifest, news);
+    if (news.state != TransferNews::State::open) return std::move(news);
+  }
+  const auto row = table.find(message.key);
+  if (!row) return row.error();
+  if (!*row) return Error{ErrorCode::not_found, "the file is not known"};
+  TransferNews news;
+  name_file((*row)->manifest, news);
+  if ((*row)->done) {
+    news.state = TransferNews::State::done;
+    news.repeated = true;
+    return news;
+  }
+  if (auto noted = table.note_p_mul((*row)->id, {message.expiry, message.holes}); !noted) {
+    return noted.error();
+  }
+  if (auto saved = run(SaveBlocks{message.key, message.blocks, message.now}); !saved) {
+    return saved.error();
+  }
+  auto have = table.have((*row)->id);
+  if (!have) return have.error();
+  news.have = std::move(have).value();
+  if (news.have.octets() == (*row)->manifest.image_octets) {
+    auto finished = run(FinishTransfer{message.key, message.now});
+    if (!finished) return finished.error();
+    auto& end = std::get<TransferNews>(*finished);
+    name_file((*row)->manifest, end);
+    return std::move(end);
+  }
+  if (!message.last) return news;
+  if (message.holes && !news.have.empty()) return end_with_holes(**row, message.now);
+  if (auto gone = table.drop((*row)->id); !gone) return gone.error();
+  news.state = TransferNews::State::bad;
+  news.text = std::to_string(news.have.octets()) + " of " +
+              std::to_string((*row)->manifest.image_octets) + " octets had arrived";
+  return news;
+}
+
+/// Stores a file whose missing octets are zeros, and beside it a list of them.
+Result<TransferNews> SqliteStore::end_with_holes(const TransferTable::Row& row, UtcSeconds now) {
+  TransferTable table(db_);
+  const auto have = table.have(row.id);
+  if (!have) return have.error();
+  RangeSet holes(FileRange{0, row.manifest.image_octets});
+  holes.remove(*have);
+  const auto begun = begun_row(row);
+  if (!begun) return begun.error();
+  Result<TransferNews> news = TransferNews{};
+  if (*begun) {
+    news = publish_transfer(row, **begun, now);
+  } else {
+    auto content = table.octets(row);
+    if (!content) return content.error();
+    TransferTable::Row with_holes = row;
+    with_holes.manifest.sha256 = sha256_of(*content);  // of what stands in the inbox
+    news = put_into_inbox(with_holes, std::move(content).value(), now);
+  }
+  if (!news) return news;
+  if (auto written = write_holes(news->inbox_name, holes); !written) return written.error();
+  name_file(row.manifest, *news);
+  news->holes = std::move(holes);
+  return news;
+}
+
+Result<void> SqliteStore::write_holes(const std::string& inbox_name, const RangeSet& holes) {
+  std::string text = "missing octets of the file, from and up to, without the last:\n";
+  for (const FileRange& hole : holes.ranges()) {
+    text += std::to_string(hole.begin) + " " + std::to_string(hole.end) + "\n";
+  }
+  const auto temporary = inbox_.write_temporary(Bytes(text.begin(), text.end()));
+  if (!temporary) return temporary.error();
+  const auto named = inbox_.publish(*temporary, inbox_name + ".holes");
+  return named ? Result<void>() : named.error();
+}
+
+Result<StoreAnswer> SqliteStore::run(const EndOverdue& operation) {
+  TransferTable table(db_);
+  const auto overdue = table.overdue(operation.now);
+  if (!overdue) return overdue.error();
+  FilesEnded ended;
+  for (const TransferTable::Overdue& one : *overdue) {
+    const auto have = table.have(one.row.id);
+    if (!have) return have.error();
+    TransferNews news;
+    if (one.holes && !have->empty()) {
+      auto stored = end_with_holes(one.row, operation.now);
+      if (!stored) return stored.error();
+      news = std::move(stored).value();
+    } else {
+      if (auto gone = table.drop(one.row.id); !gone) return gone.error();
+      news.state = TransferNews::State::bad;
+      news.text = "its time ended before the whole file had arrived";
+      name_file(one.row.manifest, news);
+    }
+    ended.files.push_back({one.row.key, std::move(news)});
+  }
+  return StoreAnswer(std::move(ended));
+}
+
+Result<StoreAnswer> SqliteStore::run(const ListNames& operation) {
+  auto names = PMulTable(db_).names(operation.now);
+  if (!names) return names.error();
+  return StoreAnswer(KnownNames{std::move(names).value()});
+}
+
 // --- The inbox, for other stations ---------------------------------------------------------------
 
 Result<StoreAnswer> SqliteStore::run(const ListInbox& operation) {
@@ -1114,6 +1297,7 @@ Result<std::optional<SpoolItem>> SqliteStore::find(SpoolId id) {
   if (!*found) return std::optional<SpoolItem>();
   auto item = read_item(*row);
   if (!item) return item.error();
+  if (auto added = add_p_mul_facts(*item); !added) return added.error();
   return std::optional<SpoolItem>(std::move(item).value());
 }
 
@@ -1126,7 +1310,7 @@ Result<std::vector<SpoolItem>> SqliteStore::list(const ListFilter& filter,
                                                  std::uint32_t items_max) {
   std::string where = filter.over || filter.state
                           ? "WHERE true"
-                          : "WHERE state NOT IN ('delivered', 'failed', 'expired')";
+                          : "WHERE state NOT IN ('delivered', 'failed', 'expired', 'sent')";
   if (filter.state) where += " AND state = '" + std::string(to_string(*filter.state)) + "'";
   if (filter.destination) where += " AND destination = '" + to_string(*filter.destination) + "'";
   return list_items<SpoolItem>(db_, select_items(where + " ORDER BY id DESC LIMIT ?"), items_max,

@@ -66,6 +66,11 @@ class SqliteStore {
 
   /// Accepts a file for sending.
   Result<SpoolId> enqueue(const NewItem& item);
+  /// Accepts a file that goes by P_MUL to all these stations, in the place of that of the item: a
+  /// row for each, all or none.
+  Result<std::vector<SpoolId>> enqueue_by_p_mul(const NewItem& item,
+                                                const std::vector<Address>& stations,
+                                                const GradeSettings& grade);
 
   using Request = StoreRequest;
   using Outcome = StoreResult;
@@ -92,7 +97,10 @@ class SqliteStore {
 
   Result<void> check_disk();
   bool needs_reserve(const Error& error);
+  Result<void> check_new(const NewItem& item);
   Result<void> check_room(Address destination);
+  Result<SpoolId> insert_outgoing(const NewItem& item, Address destination, ByteSpan sha256);
+  Result<void> add_p_mul_facts(SpoolItem& item);
   Result<std::uint8_t> begin_first_attempt(const SaveItem& operation);
   Result<void> end_row(SpoolId id);
   Result<SpoolItem> change_once(SpoolChange change, SpoolId id, UtcSeconds now);
@@ -119,6 +127,9 @@ class SqliteStore {
   Result<StoreAnswer> run(const SendFromInbox& operation);
   Result<StoreAnswer> run(const FindOpen& operation);
   Result<StoreAnswer> run(const ReleaseSuspended& operation);
+  Result<StoreAnswer> run(const TakeMessage& operation);
+  Result<StoreAnswer> run(const EndOverdue& operation);
+  Result<StoreAnswer> run(const ListNames& operation);
 
   Result<Bytes> read_outgoing(SpoolId id);
   Result<TransferNews> go_on(const TransferTable::Row& row, const OpenTransfer& operation);
@@ -127,6 +138,9 @@ class SqliteStore {
   Result<std::optional<Bytes>> find_content(Address source, ByteSpan sha256);
   Result<void> add_signature(const OpenTransfer& operation, TransferNews& news);
   Result<Bytes> file_of(const TransferTable::Row& row, ByteSpan image);
+  Result<TransferNews> take_blocks(const TakeMessage& message);
+  Result<TransferNews> end_with_holes(const TransferTable::Row& row, UtcSeconds now);
+  Result<void> write_holes(const std::string& inbox_name, const RangeSet& holes);
 
   struct ReceivedRow {
     std::int64_t id = 0;

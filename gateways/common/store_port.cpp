@@ -10,7 +10,10 @@ namespace s5066::gateways {
 namespace {
 
 constexpr std::array<std::string_view, static_cast<std::size_t>(SpoolState::count)> kNames = {
-    "incoming", "active", "deferred", "delivered", "failed", "expired", "held", "corrupt"};
+    "incoming", "active", "deferred", "delivered", "failed", "expired", "held", "corrupt", "sent"};
+
+constexpr std::array<std::string_view, static_cast<std::size_t>(FileGrade::count)> kGrades = {
+    "reliable", "head", "coded", "best_effort"};
 
 constexpr std::array<std::string_view, static_cast<std::size_t>(SpoolChange::count)> kChanges = {
     "hold", "release", "retry", "cancel"};
@@ -50,6 +53,34 @@ Result<SpoolChange> parse_spool_change(std::string_view text) {
   return Error{ErrorCode::bad_field, "change of a file"};
 }
 
+std::string_view to_string(FileGrade grade) {
+  S5066_ASSERT(grade < FileGrade::count);
+  return kGrades[static_cast<std::size_t>(grade)];
+}
+
+Result<FileGrade> parse_file_grade(std::string_view text) {
+  for (std::size_t i = 0; i < kGrades.size(); ++i) {
+    if (kGrades[i] == text) return static_cast<FileGrade>(i);
+  }
+  return Error{ErrorCode::bad_field, "the grade is reliable, head, coded or best_effort"};
+}
+
+Result<void> validate(const GradeSettings& settings) {
+  const bool head = settings.grade == FileGrade::head;
+  if (head != (settings.head_octets > 0)) {
+    return Error{ErrorCode::bad_field,
+                 "the grade head, and no other, has a head of 1 octet or more"};
+  }
+  if (settings.strength_percent > kStrengthPercentMax) {
+    return Error{ErrorCode::bad_field,
+                 "the strength is at most " + std::to_string(kStrengthPercentMax) + " percent"};
+  }
+  if (settings.grade == FileGrade::reliable && settings.strength_percent > 0) {
+    return Error{ErrorCode::bad_field, "a reliable file has no strength: lost blocks are repaired"};
+  }
+  return {};
+}
+
 bool is_final(SpoolState state) {
   return state != SpoolState::incoming && state != SpoolState::active &&
          state != SpoolState::deferred;
@@ -57,7 +88,7 @@ bool is_final(SpoolState state) {
 
 bool is_over(SpoolState state) {
   return state == SpoolState::delivered || state == SpoolState::failed ||
-         state == SpoolState::expired;
+         state == SpoolState::expired || state == SpoolState::sent;
 }
 
 }  // namespace s5066::gateways

@@ -40,19 +40,53 @@ enum class SpoolState : std::uint8_t {
   expired,    // given up because of its age
   held,       // waits for the operator
   corrupt,    // cannot be read back; kept for the operator to look at
+  sent,       // without acknowledgement, so nobody says whether it has arrived
   count
 };
 std::string_view to_string(SpoolState state);
 Result<SpoolState> parse_spool_state(std::string_view text);
 /// No attempt will follow without an operator.
 bool is_final(SpoolState state);
-/// No attempt will follow: the file was delivered, or given up. Its row stays for a while.
+/// No attempt will follow: the file was delivered, sent, or given up. Its row stays for a while.
 bool is_over(SpoolState state);
 
 /// A change that an operator may ask for. cancel gives a file up for good.
 enum class SpoolChange : std::uint8_t { hold, release, retry, cancel, count };
 std::string_view to_string(SpoolChange change);
 Result<SpoolChange> parse_spool_change(std::string_view text);
+
+/// How much of a file is certain to arrive.
+enum class FileGrade : std::uint8_t {
+  reliable,     // all of it
+  head,         // its first octets; the rest goes once, and may arrive with holes
+  coded,        // goes once with parity, without acknowledgement; whole or not at all
+  best_effort,  // goes once, and may arrive with holes
+  count
+};
+std::string_view to_string(FileGrade grade);
+Result<FileGrade> parse_file_grade(std::string_view text);
+
+/// Parity of a coded file in percent of its octets, if nobody says otherwise.
+inline constexpr std::uint8_t kStrengthPercent = 50;
+inline constexpr std::uint8_t kStrengthPercentMax = 60;  // of the erasure code
+
+/// Grade of a file with its settings.
+struct GradeSettings {
+  FileGrade grade = FileGrade::reliable;
+  std::uint8_t strength_percent = 0;  // of what goes without acknowledgement
+  std::uint32_t head_octets = 0;      // with FileGrade::head, at least 1
+  friend bool operator==(const GradeSettings&, const GradeSettings&) = default;
+};
+/// Returns the first problem, if any.
+Result<void> validate(const GradeSettings& settings);
+
+/// What a file needs that goes by P_MUL.
+struct PMulFacts {
+  SpoolId first;                 // the rows of one message to several stations have the same
+  std::uint32_t message_id = 0;  // and the number after it
+  std::uint32_t sequence = 0;    // counts the messages for the station
+  GradeSettings grade;
+};
 
 /// A row of the spool without its content.
 struct SpoolItem {
@@ -68,6 +102,7 @@ struct SpoolItem {
   UtcSeconds next_try;
   std::string reason;                    // of the last failure, for people
   std::optional<std::uint8_t> priority;  // 0..15; none: that of the relay
+  std::optional<PMulFacts> p_mul{};      // none: it goes to its station alone, by RCOP
 };
 
 struct StoreTicket {
@@ -81,6 +116,7 @@ struct StoreTicket {
 struct ListOpen {
   SpoolId after;
   std::uint32_t items_max = 0;
+  bool by_p_mul = false;  // only those that go by P_MUL, or only the others
 };
 /// A piece of a file, which is checked as a whole. Answer: Content; `bad_checksum` when the file is
 /// not what was accepted, and the row is then parked.
@@ -99,6 +135,7 @@ struct SaveItem {
   UtcSeconds next_try;
   UtcSeconds now;
   std::string reason;
+  bool without_updu_id = false;  // it goes by P_MUL
 };
 /// Puts a received file into the inbox. Answer: FileStored.
 struct StoreFile {
@@ -133,6 +170,7 @@ struct PrepareImage {
   std::shared_ptr<const Bytes> signature;  // of the file `base`; null: no difference
   Bytes base;
   bool without_delta = false;  // a difference that was made is thrown away
+  bool plain = false;          // the octets on the air are the file
 };
 /// A piece of the octets on the air. Answer: Content, as for ReadContent.
 struct ReadImage {
@@ -194,6 +232,32 @@ struct ReleaseSuspended {
 /// The reason for which such a file is held.
 inline constexpr std::string_view kSuspendedThere = "suspended by the other station";
 
+// --- Requests of files by P_MUL ------------------------------------------------------------------
+
+/// Keeps what a message has brought of a file, and puts the file into the inbox if nothing is
+/// missing, or if it may have holes and this was the last of it. Answer: TransferNews; `not_found`
+/// if a manifest is missing and the file is not known.
+struct TakeMessage {
+  TransferKey key;
+  std::uint32_t message_id = 0;
+  UtcSeconds expiry;
+  bool whole = false;  // the message; it is remembered, so that it is acknowledged again
+  bool last = false;   // nothing more of the file is to come
+  bool holes = false;  // they are allowed
+  std::optional<TransferManifest> manifest;
+  std::shared_ptr<const std::vector<SaveBlocks::Block>> blocks;
+  UtcSeconds now;
+};
+/// Ends files of which nothing more has come by their time: with holes if they may have these,
+/// otherwise they are forgotten. Answer: FilesEnded.
+struct EndOverdue {
+  UtcSeconds now;
+};
+/// Messages that were taken and have not expired. Answer: KnownNames.
+struct ListNames {
+  UtcSeconds now;
+};
+
 // --- Requests about the inbox, of other stations -------------------------------------------------
 
 /// Entries of a folder from `first` on, in the order of their names. Answer: InboxListing.
@@ -222,7 +286,8 @@ struct SendFromInbox {
 using StoreOperation =
     std::variant<ListOpen, ReadContent, SaveItem, StoreFile, Purge, MoveTimes, PrepareImage,
                  ReadImage, OpenTransfer, SaveBlocks, FinishTransfer, DropTransfer, ListTransfers,
-                 ListInbox, StatInbox, RemoveFromInbox, SendFromInbox, FindOpen, ReleaseSuspended>;
+                 ListInbox, StatInbox, RemoveFromInbox, SendFromInbox, FindOpen, ReleaseSuspended,
+                 TakeMessage, EndOverdue, ListNames>;
 
 struct StoreRequest {
   StoreTicket ticket;
@@ -264,6 +329,10 @@ struct TransferNews {
   std::string text;        // why not
   Bytes base;              // SHA-256 of an older file
   Bytes signature;         // of it; empty if there is none
+  std::string name;        // of the file, in answers about P_MUL
+  std::uint32_t size = 0;  // likewise
+  Bytes sha256;            // likewise
+  RangeSet holes;          // done, without these octets
 };
 struct OpenTransfers {
   struct Transfer {
@@ -282,8 +351,23 @@ struct InboxListing {
   std::vector<Item> entries;
   std::uint32_t total = 0;  // of the folder
 };
+struct FilesEnded {
+  struct File {
+    TransferKey key;
+    TransferNews news;
+  };
+  std::vector<File> files;
+};
+struct KnownNames {
+  struct Name {
+    Address source;
+    std::uint32_t message_id = 0;
+    UtcSeconds expiry;
+  };
+  std::vector<Name> names;
+};
 using StoreAnswer = std::variant<OpenItems, Content, Saved, FileStored, ImageReady, TransferNews,
-                                 OpenTransfers, InboxListing>;
+                                 OpenTransfers, InboxListing, FilesEnded, KnownNames>;
 
 struct StoreResult {
   StoreTicket ticket;

@@ -65,7 +65,9 @@ Result<std::optional<TransferTable::Row>> TransferTable::find(const TransferKey&
 }
 
 Result<std::vector<TransferTable::Row>> TransferTable::open_rows(std::uint32_t rows_max) {
-  auto rows = db_.prepare(select_rows("WHERE state = 'open' ORDER BY id DESC LIMIT ?"));
+  auto rows =
+      db_.prepare(select_rows("WHERE state = 'open' AND id NOT IN (SELECT transfer FROM "
+                              "transfer_p_mul) ORDER BY id DESC LIMIT ?"));
   if (!rows) return rows.error();
   rows->bind(rows_max);
   std::vector<Row> found;
@@ -167,25 +169,54 @@ Result<RangeSet> TransferTable::have(std::int64_t id) {
   }
 }
 
-Result<Bytes> TransferTable::image(const Row& row) {
+Result<Bytes> TransferTable::octets(const Row& row) {
   Bytes image(row.manifest.image_octets);
-  {
-    auto rows =
-        db_.prepare("SELECT at, content FROM transfer_block WHERE transfer = ? ORDER BY at");
-    if (!rows) return rows.error();
-    rows->bind(row.id);
-    while (true) {
-      const auto next = rows->step();
-      if (!next) return next.error();
-      if (!*next) break;
-      const Bytes content = rows->blob(1);
-      const std::int64_t at = rows->integer(0);
-      if (at < 0 || static_cast<std::uint64_t>(at) + content.size() > image.size()) continue;
-      std::copy(content.begin(), content.end(), image.begin() + at);
+  auto rows = db_.prepare("SELECT at, content FROM transfer_block WHERE transfer = ? ORDER BY at");
+  if (!rows) return rows.error();
+  rows->bind(row.id);
+  while (true) {
+    const auto next = rows->step();
+    if (!next) return next.error();
+    if (!*next) return image;
+    const Bytes content = rows->blob(1);
+    const std::int64_t at = rows->integer(0);
+    if (at < 0 || static_cast<std::uint64_t>(at) + content.size() > image.size()) continue;
+    std::copy(content.begin(), content.end(), image.begin() + at);
+  }
+}
+
+Result<void> TransferTable::note_p_mul(std::int64_t row, const ByPMul& by) {
+  auto put = db_.prepare(
+      "INSERT INTO transfer_p_mul (transfer, until_utc, holes) VALUES (?, ?, ?) ON CONFLICT DO "
+      "UPDATE SET until_utc = max(until_utc, excluded.until_utc), holes = excluded.holes");
+  if (!put) return put.error();
+  return put->bind(row).bind(by.until.value).bind(by.holes ? 1 : 0).run();
+}
+
+Result<std::vector<TransferTable::Overdue>> TransferTable::overdue(UtcSeconds now) {
+  auto rows = db_.prepare(
+      "SELECT id, source, number, updu_id, state, manifest, failures, received, changed_utc, holes "
+      "FROM transfer_in JOIN transfer_p_mul ON transfer = id WHERE state = 'open' AND until_utc < "
+      "?");
+  if (!rows) return rows.error();
+  rows->bind(now.value);
+  std::vector<Overdue> found;
+  while (true) {
+    const auto next = rows->step();
+    if (!next) return next.error();
+    if (!*next) return found;
+    if (auto row = read(*rows)) {
+      found.push_back({std::move(row).value(), rows->integer(9) != 0});
     }
   }
+}
+
+Result<Bytes> TransferTable::image(const Row& row) {
+  auto assembled = octets(row);
+  if (!assembled) return assembled.error();
+  Bytes& image = *assembled;
   const auto digests = block_digests_of(image, row.manifest.block_size_log2);
-  if (digests == row.manifest.block_digests) return image;
+  if (digests == row.manifest.block_digests) return assembled;
   auto transaction = Transaction::begin(db_);
   if (!transaction) return transaction.error();
   const std::int64_t size = std::int64_t{1} << row.manifest.block_size_log2;
@@ -228,6 +259,7 @@ Result<void> TransferTable::end(std::int64_t id, UtcSeconds now) {
   auto transaction = Transaction::begin(db_);
   if (!transaction) return transaction.error();
   if (auto removed = remove_octets(id); !removed) return removed;
+  if (auto removed = remove_p_mul(id); !removed) return removed;
   auto put = db_.prepare("UPDATE transfer_in SET state = 'done', changed_utc = ? WHERE id = ?");
   if (!put) return put.error();
   if (auto done = put->bind(now.value).bind(id).run(); !done) return done;
@@ -238,6 +270,7 @@ Result<void> TransferTable::drop(std::int64_t id) {
   auto transaction = Transaction::begin(db_);
   if (!transaction) return transaction.error();
   if (auto removed = remove_octets(id); !removed) return removed;
+  if (auto removed = remove_p_mul(id); !removed) return removed;
   auto remove = db_.prepare("DELETE FROM transfer_in WHERE id = ?");
   if (!remove) return remove.error();
   if (auto done = remove->bind(id).run(); !done) return done;
@@ -246,6 +279,12 @@ Result<void> TransferTable::drop(std::int64_t id) {
 
 Result<void> TransferTable::remove_octets(std::int64_t id) {
   auto remove = db_.prepare("DELETE FROM transfer_block WHERE transfer = ?");
+  if (!remove) return remove.error();
+  return remove->bind(id).run();
+}
+
+Result<void> TransferTable::remove_p_mul(std::int64_t id) {
+  auto remove = db_.prepare("DELETE FROM transfer_p_mul WHERE transfer = ?");
   if (!remove) return remove.error();
   return remove->bind(id).run();
 }

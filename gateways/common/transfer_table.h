@@ -34,6 +34,7 @@ class TransferTable {
   explicit TransferTable(Database& db) : db_(db) {}
 
   Result<std::optional<Row>> find(const TransferKey& key);
+  /// Those that come by RCOP.
   Result<std::vector<Row>> open_rows(std::uint32_t rows_max);
   Result<Use> use_of(Address source);
   Result<std::int64_t> insert(const OpenTransfer& offer);
@@ -41,6 +42,20 @@ class TransferTable {
   Result<void> update(const Row& row, const OpenTransfer& offer);
   Result<void> save(const SaveBlocks& blocks);
   Result<RangeSet> have(std::int64_t row);
+  /// Returns the image with zeros where octets are missing. Nothing is compared.
+  Result<Bytes> octets(const Row& row);
+  /// Notes that a transfer comes by P_MUL: its sender cannot be asked for ranges.
+  struct ByPMul {
+    UtcSeconds until;
+    bool holes = false;
+  };
+  Result<void> note_p_mul(std::int64_t row, const ByPMul& by);
+  /// Open transfers by P_MUL whose time is over.
+  struct Overdue {
+    Row row;
+    bool holes = false;
+  };
+  Result<std::vector<Overdue>> overdue(UtcSeconds now);
   /// Returns the image. If it is not what the manifest says, forgets the blocks with another
   /// digest, or all octets, and returns `bad_checksum`.
   Result<Bytes> image(const Row& row);
@@ -59,6 +74,7 @@ class TransferTable {
 
  private:
   Result<void> remove_octets(std::int64_t row);
+  Result<void> remove_p_mul(std::int64_t row);
   Result<void> count_failure(std::int64_t row);
   static Result<Row> read(const Statement& row);
 

@@ -65,18 +65,72 @@ std::optional<Address> station_of(const AddressBook& book, const std::string& te
   return std::nullopt;
 }
 
-/// Returns the stations of a list with commas. Prints what is wrong and returns nothing if one is
-/// no station.
-std::optional<std::vector<Address>> stations_of(const AddressBook& book, const std::string& text) {
+/// Returns the stations of a list with commas, each once. The name or address of a group stands for
+/// its stations. Prints what is wrong and returns nothing if one is neither.
+std::optional<std::vector<Address>> stations_of(const file_relay::RelayConfig& config,
+                                                const std::string& text) {
   std::vector<Address> stations;
+  const auto add = [&](Address station) {
+    const bool there = std::find(stations.begin(), stations.end(), station) != stations.end();
+    if (!there) stations.push_back(station);
+  };
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t end = std::min(text.find(',', at), text.size());
-    const auto station = station_of(book, text.substr(at, end - at));
-    if (!station) return std::nullopt;
-    stations.push_back(*station);
+    const std::string one = text.substr(at, end - at);
     at = end + 1;
+    const auto found = config.book.find(one);
+    if (!found || !found->group) {
+      const auto station = station_of(config.book, one);
+      if (!station) return std::nullopt;
+      add(*station);
+      continue;
+    }
+    const auto& groups = config.p_mul.groups;
+    const auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& candidate) {
+      return candidate.address == *found;
+    });
+    if (group == groups.end()) {
+      usage(escaped(one) + " is no group of p_mul in the configuration");
+      return std::nullopt;
+    }
+    for (const Address member : group->members) {
+      if (member != config.p_mul.own) add(member);
+    }
   }
   return stations;
+}
+
+/// Returns the grade that the options ask for. Prints what is wrong and returns nothing if they
+/// contradict.
+std::optional<gateways::GradeSettings> grade_of(const options::variables_map& given) {
+  gateways::GradeSettings settings;
+  if (given.count("head")) {
+    settings.grade = gateways::FileGrade::head;
+    settings.head_octets = given["head"].as<std::uint32_t>();
+  }
+  if (given.count("grade")) {
+    const auto grade = gateways::parse_file_grade(given["grade"].as<std::string>());
+    if (!grade) {
+      usage("--grade: " + grade.error().detail);
+      return std::nullopt;
+    }
+    settings.grade = *grade;
+  }
+  const bool coded = settings.grade == gateways::FileGrade::coded;
+  if (coded) settings.strength_percent = gateways::kStrengthPercent;
+  if (given.count("strength")) {
+    const unsigned percent = given["strength"].as<unsigned>();
+    if (percent > gateways::kStrengthPercentMax) {
+      usage("--strength is at most " + std::to_string(gateways::kStrengthPercentMax));
+      return std::nullopt;
+    }
+    settings.strength_percent = static_cast<std::uint8_t>(percent);
+  }
+  if (auto good = gateways::validate(settings); !good) {
+    usage(good.error().detail);
+    return std::nullopt;
+  }
+  return settings;
 }
 
 std::optional<int> put(const Config& config, const ServiceArguments& arguments) {
@@ -84,8 +138,9 @@ std::optional<int> put(const Config& config, const ServiceArguments& arguments) 
   if (!given.count("to") || arguments.words.empty()) {
     return usage("put needs --to STATION and files or folders");
   }
-  auto stations = stations_of(config->book, given["to"].as<std::string>());
-  if (!stations) return posix::kExitUsage;
+  auto stations = stations_of(*config, given["to"].as<std::string>());
+  const auto grade = grade_of(given);
+  if (!stations || !grade) return posix::kExitUsage;
   std::optional<std::uint8_t> priority;
   if (given.count("priority")) {
     const unsigned value = given["priority"].as<unsigned>();
@@ -96,6 +151,7 @@ std::optional<int> put(const Config& config, const ServiceArguments& arguments) 
                                {.files = arguments.words,
                                 .to = std::move(*stations),
                                 .priority = priority,
+                                .grade = *grade,
                                 .wait = given.count("wait") > 0 || given.count("progress") > 0,
                                 .progress = given.count("progress") > 0,
                                 .form = arguments.form});
@@ -175,7 +231,8 @@ gateways::ServiceProgram program(Config& config) {
        [&config](const ServiceArguments& arguments, LogSink& log) {
          return send(config, arguments, log);
        }},
-      {"put", "--to STATION[,STATION] [--priority N] FILE... [--wait] [--progress]",
+      {"put",
+       "--to STATION[,STATION|GROUP] [--priority N] [--grade GRADE] FILE... [--wait] [--progress]",
        "hand files, or all files of folders, to the relay",
        [&config](const ServiceArguments& arguments, LogSink&) { return put(config, arguments); }},
       {"get", "STATION:PATH", "fetch a file from the inbox of another station",
@@ -219,6 +276,12 @@ gateways::ServiceProgram program(Config& config) {
                               "with send and put: the station by its address or name")(
       "priority", options::value<unsigned>()->value_name("N"),
       "with send: 0 to 15, larger goes first; the default is that of the configuration")(
+      "grade", options::value<std::string>()->value_name("GRADE"),
+      "with put: reliable, coded or best_effort")(
+      "head", options::value<std::uint32_t>()->value_name("OCTETS"),
+      "with put: so many are certain to arrive, the rest may have holes")(
+      "strength", options::value<unsigned>()->value_name("PERCENT"),
+      "with put: parity of what goes without acknowledgement; 50 with --grade coded")(
       "all", "with queue: also what is over")(
       "state", options::value<std::string>()->value_name("STATE"), "with queue: only these")(
       "station", options::value<std::string>()->value_name("STATION"),

@@ -185,10 +185,11 @@ void print_sent(const SpoolItem& item) {
 int report(const SpoolItem& item, control::Form form) {
   if (form == control::Form::json) {
     print_sent(item);
-    return item.state == SpoolState::delivered ? 0 : 1;
+    return item.state == SpoolState::delivered || item.state == SpoolState::sent ? 0 : 1;
   }
-  if (item.state == SpoolState::delivered) {
-    std::cout << "delivered item=" << item.id.value << " attempts=" << item.attempts << std::endl;
+  if (item.state == SpoolState::delivered || item.state == SpoolState::sent) {
+    std::cout << to_string(item.state) << " item=" << item.id.value << " attempts=" << item.attempts
+              << std::endl;
     return 0;
   }
   std::cerr << "s5066-relay: not delivered: " << to_string(item.state) << ": "
@@ -222,7 +223,9 @@ Result<int> wait_for(SqliteStore& store, gateways::SpoolId id, const RelayConfig
     if (!item) return item.error();
     if (!item->has_value()) return Error{ErrorCode::not_found, "the spool row is gone"};
     if (is_final((*item)->state) && (*item)->state != SpoolState::held) {
-      if ((*item)->state == SpoolState::delivered) line.show("delivered");
+      const bool good =
+          (*item)->state == SpoolState::delivered || (*item)->state == SpoolState::sent;
+      if (good) line.show(std::string(to_string((*item)->state)));
       return report(**item, options.form);
     }
     if (options.progress) line.show(progress_of(**item, config, options.destination, first));
@@ -318,7 +321,12 @@ int show_file(const RelayConfig& config, SpoolId id, control::Form form) {
   file.set_octets(static_cast<double>(item.size));
   file.set_attempts(item.attempts);
   file.set_name(item.name);
-  if (item.attempts > 0) file.set_transfer(transfer_id(item.updu_id, item.name, item.sha256));
+  if (item.p_mul) {
+    const std::int64_t number = item.p_mul->first.value & UINT32_MAX;
+    file.set_transfer(transfer_name(static_cast<std::uint32_t>(number), item.sha256));
+  } else if (item.attempts > 0) {
+    file.set_transfer(transfer_id(item.updu_id, item.name, item.sha256));
+  }
   file.set_last(item.reason);
   if (!is_final(item.state)) file.set_expires(utc_text({item.created.value + config.lifetime_s}));
   file.set_waits_for(waits_for(config, item));

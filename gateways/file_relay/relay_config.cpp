@@ -24,6 +24,11 @@ Result<void> validate(const RelayConfig& config) {
   if (config.duplicate_window_s < config.lifetime_s) {
     return bad("duplicate_window_s is less than lifetime_s");
   }
+  for (const StationGroup& group : config.p_mul.groups) {
+    if (!group.address.group || group.members.empty()) {
+      return bad("a group of p_mul needs a group address and stations");
+    }
+  }
   return {};
 }
 

@@ -25,6 +25,15 @@ struct WatchFolder {
   bool keep = false;                     // in the folder `sent`; otherwise they are deleted
 };
 
+/// Files by P_MUL.
+struct PMulSettings {
+  Address own;  // 0: there are none
+  std::vector<StationGroup> groups;
+  std::vector<Address> emcon;  // stations that receive and do not transmit
+
+  bool enabled() const { return own.value != 0; }
+};
+
 struct RelayConfig {
   // The subnet server.
   std::string sis_host = "127.0.0.1";
@@ -61,6 +70,7 @@ struct RelayConfig {
   bool transfer_service = true;  // to stations that have it; BFTP to the others
   AccessTable access;
   std::vector<WatchFolder> watch_folders;
+  PMulSettings p_mul;
 
   AddressBook book;
   LogLevel log_level = LogLevel::info;

@@ -43,7 +43,8 @@ RelayCore::RelayCore(const Config& config)
       receiver_(config.receiver, ids_, utc_),
       transfer_receiver_(config.transfers, ids_, utc_, outbox_),
       inbox_server_(config.inbox_server, ids_, utc_, outbox_),
-      far_inbox_(config.far_inbox, config.first_request, outbox_) {
+      far_inbox_(config.far_inbox, config.first_request, outbox_),
+      multicast_(config.multicast, ids_, utc_, outbox_) {
   S5066_ASSERT(config.mtu_min > gateways::kRcopHeaderBytes);
 }
 
@@ -54,15 +55,41 @@ void RelayCore::list(CounterRows& rows) const {
   inbox_server_.counters().list(rows);
   outbox_.counters().list(rows);
   reassembler_.counters().list(rows);
+  multicast_.list(rows);
+}
+
+std::vector<TransferStatus> RelayCore::transfers() const {
+  std::vector<TransferStatus> all = sender_.transfers();
+  for (TransferStatus& one : multicast_.sender().transfers()) all.push_back(std::move(one));
+  return all;
+}
+
+SenderCore::InHand RelayCore::in_hand(SpoolId id) const {
+  return multicast_.sender().knows(id) ? multicast_.sender().in_hand(id) : sender_.in_hand(id);
+}
+
+void RelayCore::on_spool_changed(Instant now) {
+  sender_.on_spool_changed(now);
+  multicast_.on_spool_changed(now);
+}
+
+void RelayCore::on_changed(Instant now, const gateways::SpoolItem& row, bool at_once) {
+  if (row.p_mul) {
+    multicast_.on_changed(now, row);
+  } else {
+    sender_.on_changed(now, row, at_once);
+  }
 }
 
 void RelayCore::on_start(Instant now) {
   sender_.on_start(now);
   if (config_.sender.transfer_service) transfer_receiver_.on_start(now);
+  multicast_.on_start(now);
 }
 
 void RelayCore::on_clock(Instant now, UtcSeconds utc, Duration machine) {
   const std::chrono::seconds step = utc_.set(now, utc, machine);
+  multicast_.on_clock(now, utc);
   if (step.count() == 0) return;
   emit(RelayEvent::Kind::clock_set, {},
        (step.count() > 0 ? "forward by " : "back by ") + duration_text(step));
@@ -128,7 +155,9 @@ bool RelayCore::take_message(Instant now, const gateways::SisIndication& event) 
       [&](BlockMessage& m) { transfer_receiver_.on_block(now, event.source, std::move(m)); },
       [&](HaveMessage& m) { sender_.on_message(now, event.source, m); },
       [&](DoneMessage& m) { sender_.on_message(now, event.source, m); },
-      [&](RefuseMessage& m) { sender_.on_message(now, event.source, m); },
+      [&](RefuseMessage& m) {
+        if (!multicast_.on_refused(now, event.source, m)) sender_.on_message(now, event.source, m);
+      },
       [&](SignatureMessage& m) { sender_.on_message(now, event.source, m); },
       [&](ControlMessage& m) {
         if (!m.from_sender) {
@@ -200,9 +229,10 @@ void RelayCore::refused(Instant now, gateways::SisRequestId id, const std::strin
 }
 
 void RelayCore::on_store_result(Instant now, const gateways::StoreResult& result) {
-  const bool known = receiver_.on_store_result(now, result) ||
-                     transfer_receiver_.on_store_result(now, result) ||
-                     inbox_server_.on_store_result(result) || sender_.on_store_result(now, result);
+  const bool known =
+      receiver_.on_store_result(now, result) || transfer_receiver_.on_store_result(now, result) ||
+      inbox_server_.on_store_result(result) || multicast_.on_store_result(now, result) ||
+      sender_.on_store_result(now, result);
   S5066_ASSERT(known);  // the store answers what was asked, once
   now_ = now;
   if (inbox_server_.take_enqueued()) sender_.on_spool_changed(now);
@@ -217,12 +247,14 @@ void RelayCore::on_deadline(Instant now) {
   far_inbox_.on_deadline(now);
   outbox_.on_deadline(now);
   sender_.on_deadline(now);
+  multicast_.on_deadline(now);
 }
 
 std::optional<Instant> RelayCore::next_deadline() const {
   const auto answers = earlier(transfer_receiver_.next_deadline(),
                                earlier(far_inbox_.next_deadline(), outbox_.next_deadline()));
-  const auto files = earlier(receiver_.next_deadline(), sender_.next_deadline());
+  const auto files = earlier(multicast_.next_deadline(),
+                             earlier(receiver_.next_deadline(), sender_.next_deadline()));
   return earlier(reassembler_.next_deadline(), earlier(answers, files));
 }
 
@@ -238,15 +270,19 @@ std::optional<RelayEvent> RelayCore::poll_event() {
     }
     return event;
   }
+  if (auto event = multicast_.poll_event()) return event;
   return sender_.poll_event();
 }
 
-// Acknowledgements go before files: the other side may be waiting with its next attempt.
+// Acknowledgements go before files: the other side may be waiting with its next attempt. The end of
+// a round by P_MUL is an event, so its U_PDUs come first.
 std::optional<RelayCore::Action> RelayCore::poll_action() {
+  if (auto updu = multicast_.poll_updu()) return UdopUnidata{std::move(*updu)};
   if (auto event = poll_event()) return std::move(*event);
   if (auto request = receiver_.poll_store()) return std::move(*request);
   if (auto request = transfer_receiver_.poll_store()) return std::move(*request);
   if (auto request = inbox_server_.poll_store()) return std::move(*request);
+  if (auto request = multicast_.poll_store()) return std::move(*request);
   if (auto request = sender_.poll_store()) return std::move(*request);
   if (!bound_ || !flow_on_) return std::nullopt;
   if (auto updu = receiver_.poll_updu()) return std::move(*updu);

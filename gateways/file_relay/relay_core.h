@@ -15,6 +15,7 @@
 #include "gateways/file_relay/far_inbox.h"
 #include "gateways/file_relay/inbox_server.h"
 #include "gateways/file_relay/message_outbox.h"
+#include "gateways/file_relay/multicast_core.h"
 #include "gateways/file_relay/receiver_core.h"
 #include "gateways/file_relay/relay_types.h"
 #include "gateways/file_relay/sender_core.h"
@@ -36,10 +37,16 @@ class RelayCore {
     TransferReceiver::Config transfers;  // used if the sender has the transfer service
     InboxServer::Config inbox_server;
     FarInbox::Config far_inbox;
+    MulticastCore::Config multicast;
     std::uint32_t first_request = 1;  // number; random
     std::size_t mtu_min = 300;        // a FRAPv2 with the longest name fits
   };
-  using Action = std::variant<RelayEvent, gateways::StoreRequest, gateways::SisUnidata>;
+  /// For the client that is bound to SAP 7.
+  struct UdopUnidata {
+    gateways::SisUnidata unidata;
+  };
+  using Action =
+      std::variant<RelayEvent, gateways::StoreRequest, gateways::SisUnidata, UdopUnidata>;
 
   explicit RelayCore(const Config& config);
 
@@ -49,11 +56,12 @@ class RelayCore {
   void on_clock(Instant now, UtcSeconds utc, Duration machine);
   void on_start(Instant now);
   void on_sis(Instant now, const gateways::SisEvent& event);
+  /// An event of the client that is bound to SAP 7.
+  void on_udop(Instant now, const gateways::SisEvent& event) { multicast_.on_sis(now, event); }
+  void on_own_silence(Instant now, bool silent) { multicast_.on_own_silence(now, silent); }
   void on_store_result(Instant now, const gateways::StoreResult& result);
-  void on_spool_changed(Instant now) { sender_.on_spool_changed(now); }
-  void on_changed(Instant now, const gateways::SpoolItem& row, bool at_once) {
-    sender_.on_changed(now, row, at_once);
-  }
+  void on_spool_changed(Instant now);
+  void on_changed(Instant now, const gateways::SpoolItem& row, bool at_once);
   void on_deadline(Instant now);
 
   // Actions out. Drain both after every event.
@@ -61,7 +69,9 @@ class RelayCore {
   std::optional<Instant> next_deadline() const;
 
   bool bound() const { return bound_; }
-  std::vector<TransferStatus> transfers() const { return sender_.transfers(); }
+  std::vector<TransferStatus> transfers() const;
+  SenderCore::InHand in_hand(SpoolId id) const;
+  const MulticastCore& multicast() const { return multicast_; }
   const SenderCore& sender() const { return sender_; }
   const ReceiverCore& receiver() const { return receiver_; }
   const TransferReceiver& transfer_receiver() const { return transfer_receiver_; }
@@ -97,6 +107,7 @@ class RelayCore {
   TransferReceiver transfer_receiver_;
   InboxServer inbox_server_;
   FarInbox far_inbox_;
+  MulticastCore multicast_;
   Instant now_{};
   bool bound_ = false;
   bool flow_on_ = false;

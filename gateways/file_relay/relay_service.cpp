@@ -40,6 +40,7 @@ UtcSeconds utc_now() {
 /// An answer to a request of an earlier process must not fit one of this process.
 RelayCore::Config with_random_number(RelayCore::Config config) {
   config.first_request = std::max(1u, std::random_device()());
+  config.multicast.seed = std::random_device()();
   return config;
 }
 
@@ -48,6 +49,30 @@ std::optional<std::uint32_t> parse_number(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
+}
+
+/// Reads addresses with commas between. Nothing if one is no station, or comes twice.
+std::optional<std::vector<Address>> parse_stations(std::string_view text) {
+  std::vector<Address> stations;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    const auto station = parse_address(text.substr(at, end - at));
+    if (!station || station->group) return std::nullopt;
+    if (std::find(stations.begin(), stations.end(), *station) != stations.end())
+      return std::nullopt;
+    stations.push_back(*station);
+    at = end + 1;
+  }
+  return stations;
+}
+
+std::optional<gateways::GradeSettings> parse_grade(std::string_view name, std::string_view strength,
+                                                   std::string_view head) {
+  const auto grade = gateways::parse_file_grade(name);
+  const auto percent = parse_number(strength);
+  const auto octets = parse_number(head);
+  if (!grade || !percent || *percent > 100 || !octets) return std::nullopt;
+  return gateways::GradeSettings{*grade, static_cast<std::uint8_t>(*percent), *octets};
 }
 
 LogLevel level_of(RelayEvent::Kind kind) {
@@ -100,6 +125,7 @@ Result<void> RelayService::run() {
   host_.ready();
   host_.run();
   client_.reset();
+  udop_client_.reset();
   store_.reset();   // finishes what it has accepted
   backup_.reset();  // finishes a copy, which may take longer than a service manager waits
   if (damage_) return *damage_;
@@ -182,6 +208,11 @@ Result<void> RelayService::start() {
   client_ = std::make_unique<sis::Client>(host_.io(), client_config(config_),
                                           std::uint64_t{random()} << 32 | random(),
                                           [this](const sis::Event& event) { on_sis(event); });
+  if (config_.p_mul.enabled()) {
+    udop_client_ = std::make_unique<sis::Client>(
+        host_.io(), udop_client_config(config_), std::uint64_t{random()} << 32 | random(),
+        [this](const sis::Event& event) { on_udop(event); });
+  }
   host_.on_end([this] { stop(); });
 
   set_clock();
@@ -194,6 +225,7 @@ Result<void> RelayService::start() {
   start_backups(store_config(config_, 0).path);
   core_.on_start(now());
   client_->start();
+  if (udop_client_) udop_client_->start();
   if (!config_.node_control_socket.empty()) {
     asker_ = std::make_unique<gateways::NodeTimeAsker>(
         host_.io(), config_.node_control_socket,
@@ -215,6 +247,7 @@ void RelayService::stop() {
   folder_timer_.cancel();
   asker_.reset();
   client_->stop();
+  if (udop_client_) udop_client_->stop();
 }
 
 // --- Time ----------------------------------------------------------------------------------------
@@ -277,6 +310,19 @@ void RelayService::on_sis(const sis::Event& event) {
   to_core(*ours);
 }
 
+// A client that binds anew is told of EMCON again, unless there is none.
+void RelayService::on_udop(const sis::Event& event) {
+  if (const auto* state = std::get_if<sis::event::Availability>(&event)) {
+    const bool silent =
+        state->status == sis::NodeStatus::receive_only || state->status == sis::NodeStatus::off;
+    core_.on_own_silence(now(), silent);
+  } else if (const auto ours = udop_requests_.event_of(event)) {
+    if (std::holds_alternative<gateways::SisBound>(*ours)) core_.on_own_silence(now(), false);
+    core_.on_udop(now(), *ours);
+  }
+  drain();
+}
+
 void RelayService::to_core(const gateways::SisEvent& event) {
   core_.on_sis(now(), event);
   drain();
@@ -322,20 +368,22 @@ void RelayService::add_verbs() {
 void RelayService::add_transfer_verbs() {
   using Answer = control::VerbTable::Answer;
   control::VerbTable& verbs = host_.verbs();
-  verbs.add({"put", "NAME ADDRESS [PRIORITY]", "take a file that was handed over into the spool",
-             control::answered_by<proto::FileSent>},
-            [this](const control::Words& words) -> Answer {
-              if (words.size() != 2 && words.size() != 3) return std::nullopt;
-              const auto to = parse_address(words[1]);
-              if (!to || to->group) return std::nullopt;
-              std::optional<std::uint8_t> given;
-              if (words.size() == 3) {
-                const std::uint32_t priority = parse_number(words[2]).value_or(UINT32_MAX);
-                if (priority > 15) return std::nullopt;
-                given = static_cast<std::uint8_t>(priority);
-              }
-              return put(std::string(words[0]), *to, given);
-            });
+  verbs.add(
+      {"put", "NAME STATION[,STATION] [PRIORITY [GRADE STRENGTH HEAD]]",
+       "take a file that was handed over into the spool", control::answered_by<proto::FileSent>},
+      [this](const control::Words& words) -> Answer {
+        if (words.size() != 2 && words.size() != 3 && words.size() != 6) return std::nullopt;
+        const auto to = parse_stations(words[1]);
+        const std::string_view priority = words.size() > 2 ? words[2] : "-";
+        const auto number = parse_number(priority);
+        const auto grade = words.size() == 6 ? parse_grade(words[3], words[4], words[5])
+                                             : gateways::GradeSettings{};
+        const bool good = priority == "-" || (number && *number <= 15);
+        if (!to || !grade || !good) return std::nullopt;
+        std::optional<std::uint8_t> given;
+        if (number) given = static_cast<std::uint8_t>(*number);
+        return put(std::string(words[0]), *to, given, *grade);
+      });
   verbs.add({"ask", "get|list|delete|stat ADDRESS [PATH]", "ask for the inbox of another station",
              control::answered_by<proto::InboxAsked>},
             [this](const control::Words& words) -> Answer {
@@ -372,32 +420,75 @@ void RelayService::add_transfer_verbs() {
 }
 
 // The command has written the file into a folder of the spool, where it is taken from.
-Result<std::string> RelayService::put(const std::string& handed, Address to,
-                                      std::optional<std::uint8_t> priority) {
+Result<std::string> RelayService::put(const std::string& handed, const std::vector<Address>& to,
+                                      std::optional<std::uint8_t> priority,
+                                      const gateways::GradeSettings& grade) {
+  if (auto good = gateways::validate(grade); !good) return good.error();
+  if (grade.grade != gateways::FileGrade::reliable && !config_.p_mul.enabled()) {
+    return Error{ErrorCode::unsupported, "files of this grade need p_mul in the configuration"};
+  }
   auto file = Handover(config_.spool_directory).read(handed, config_.file_octets_max);
   if (!file) return file.error();
   set_clock();
-  const auto id = operator_store_->enqueue({.destination = to,
-                                            .name = file->name,
-                                            .content = std::move(file->content),
-                                            .now = utc_now(),
-                                            .priority = priority,
-                                            .mtime = file->mtime,
-                                            .mode = file->mode});
+  const auto ids = accept({.destination = {},
+                           .name = file->name,
+                           .content = std::move(file->content),
+                           .now = utc_now(),
+                           .priority = priority,
+                           .mtime = file->mtime,
+                           .mode = file->mode},
+                          to, grade);
+  proto::FileSent sent;
+  sent.set_state(std::string(to_string(SpoolState::incoming)));
+  for (const auto& id : ids) {
+    sent.add_ids(id ? static_cast<double>(id->value) : 0);
+    if (!id) sent.set_reason(to_string(id.error()));
+    if (id && sent.id() == 0) sent.set_id(static_cast<double>(id->value));
+  }
+  if (sent.id() == 0) return ids.front().error();
+  core_.on_spool_changed(now());
+  drain();
+  return control::answer_json(std::move(sent));
+}
+
+/// Takes a file into the spool, as one message by P_MUL if a group has all its stations. What P_MUL
+/// alone can do goes by it otherwise, too, with a message for each station.
+std::vector<Result<SpoolId>> RelayService::accept(gateways::NewItem item,
+                                                  const std::vector<Address>& to,
+                                                  const gateways::GradeSettings& grade) {
+  std::vector<Result<SpoolId>> ids;
+  const auto by_p_mul = [&](const std::vector<Address>& stations) {
+    auto rows = operator_store_->enqueue_by_p_mul(item, stations, grade);
+    for (std::size_t i = 0; i < stations.size(); ++i) {
+      ids.push_back(rows ? Result<SpoolId>((*rows)[i]) : rows.error());
+    }
+  };
+  const PMulSettings& settings = config_.p_mul;
+  if (settings.enabled() && to.size() > 1 && group_of(settings.groups, to) != nullptr) {
+    by_p_mul(to);
+  } else {
+    for (const Address station : to) {
+      const bool silent =
+          std::find(settings.emcon.begin(), settings.emcon.end(), station) != settings.emcon.end();
+      if (settings.enabled() && (silent || grade.grade != gateways::FileGrade::reliable)) {
+        by_p_mul({station});
+        continue;
+      }
+      item.destination = station;
+      ids.push_back(operator_store_->enqueue(item));
+    }
+  }
   if (const auto damage = operator_store_->damage()) {
     asio::post(host_.io(), [this, error = *damage] { end_for_damage(error); });
   }
-  if (!id) return id.error();
-  LogLine(log_, LogLevel::info, "file_accepted")
-      .kv("item", id->value)
-      .kv("peer", to_string(to))
-      .kv("name", std::string_view(file->name));
-  core_.on_spool_changed(now());
-  drain();
-  proto::FileSent sent;
-  sent.set_id(static_cast<double>(id->value));
-  sent.set_state(std::string(to_string(SpoolState::incoming)));
-  return control::answer_json(std::move(sent));
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (!ids[i]) continue;
+    LogLine(log_, LogLevel::info, "file_accepted")
+        .kv("item", ids[i]->value)
+        .kv("peer", to_string(to[i]))
+        .kv("name", std::string_view(item.name));
+  }
+  return ids;
 }
 
 void RelayService::look_at_folders() {
@@ -423,7 +514,7 @@ void RelayService::look_at_folders() {
 Result<void> RelayService::accept_watched(const WatchFolder& folder, const HandedFile& file,
                                           bool maybe_again) {
   const Bytes sha256 = gateways::sha256_of(file.content);
-  Result<void> accepted;
+  std::vector<Address> missing;
   set_clock();
   for (const Address to : folder.to) {
     const auto rows = operator_store_->list({.over = true, .destination = to}, kWatchedRows);
@@ -434,22 +525,19 @@ Result<void> RelayService::accept_watched(const WatchFolder& folder, const Hande
           return item.name == file.name && item.sha256 == sha256 &&
                  item.created.value >= file.ctime;
         });
-    if (there) continue;
-    const auto id = operator_store_->enqueue({.destination = to,
-                                              .name = file.name,
-                                              .content = file.content,
-                                              .now = utc_now(),
-                                              .priority = folder.priority,
-                                              .mtime = file.mtime,
-                                              .mode = file.mode});
-    if (!id) {  // the others get it all the same
-      if (accepted) accepted = id.error();
-      continue;
-    }
-    LogLine(log_, LogLevel::info, "file_accepted")
-        .kv("item", id->value)
-        .kv("peer", to_string(to))
-        .kv("name", std::string_view(file.name));
+    if (!there) missing.push_back(to);
+  }
+  Result<void> accepted;
+  const auto ids = accept({.destination = {},
+                           .name = file.name,
+                           .content = file.content,
+                           .now = utc_now(),
+                           .priority = folder.priority,
+                           .mtime = file.mtime,
+                           .mode = file.mode},
+                          missing, {});
+  for (const auto& id : ids) {  // the others get it all the same
+    if (!id && accepted) accepted = id.error();
   }
   core_.on_spool_changed(now());
   drain();
@@ -511,7 +599,7 @@ Result<std::string> RelayService::change_incoming(ControlAction action,
 // The spool has the change before the answer says that it is done.
 Result<std::string> RelayService::change(gateways::SpoolChange change, SpoolId id) {
   using gateways::SpoolChange;
-  const auto in_hand = core_.sender().in_hand(id);
+  const auto in_hand = core_.in_hand(id);
   if (in_hand == SenderCore::InHand::busy) {
     return Error{ErrorCode::refused, "the relay is just working on the file, ask again"};
   }
@@ -583,6 +671,12 @@ void RelayService::carry_out(gateways::SisUnidata updu) {
   if (accepted) return;
   LogLine(log_, LogLevel::warning, "request_refused").kv("reason", to_string(accepted.error()));
   core_.on_sis(now(), gateways::SisUnresolved{id});
+}
+
+void RelayService::carry_out(RelayCore::UdopUnidata updu) {
+  const auto accepted = udop_requests_.request(*udop_client_, std::move(updu.unidata));
+  if (accepted) return;  // otherwise P_MUL asks for it again
+  LogLine(log_, LogLevel::warning, "request_refused").kv("reason", to_string(accepted.error()));
 }
 
 void RelayService::carry_out(gateways::StoreRequest request) {

@@ -67,6 +67,7 @@ class RelayService {
   void carry_out(const RelayEvent& event);
   void carry_out(gateways::StoreRequest request);
   void carry_out(gateways::SisUnidata updu);
+  void carry_out(RelayCore::UdopUnidata updu);
   void arm_timer();
   void offer_store_requests();
   void add_verbs();
@@ -75,8 +76,12 @@ class RelayService {
   void add_transfer_verbs();
   void look_at_folders();
   Result<void> accept_watched(const WatchFolder& folder, const HandedFile& file, bool maybe_again);
-  Result<std::string> put(const std::string& handed, Address to,
-                          std::optional<std::uint8_t> priority);
+  Result<std::string> put(const std::string& handed, const std::vector<Address>& to,
+                          std::optional<std::uint8_t> priority,
+                          const gateways::GradeSettings& grade);
+  std::vector<Result<SpoolId>> accept(gateways::NewItem item, const std::vector<Address>& to,
+                                      const gateways::GradeSettings& grade);
+  void on_udop(const sis::Event& event);
   Result<std::string> ask_inbox(Address station, InboxRequest request, const std::string& path);
   Result<std::string> inbox_answer(TransferNumber number);
   std::string incoming();
@@ -99,6 +104,8 @@ class RelayService {
   std::deque<gateways::StoreRequest> store_requests_;  // for which the store had no room yet
   gateways::SisRequests requests_;
   std::unique_ptr<sis::Client> client_;
+  gateways::SisRequests udop_requests_;
+  std::unique_ptr<sis::Client> udop_client_;  // of SAP 7, if the configuration has P_MUL
   std::unique_ptr<gateways::StoreThread<gateways::SqliteStore>> store_;
   std::unique_ptr<gateways::BackupThread> backup_;
   std::vector<FolderWatch> folders_;

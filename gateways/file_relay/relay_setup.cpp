@@ -36,6 +36,17 @@ RelayCore::Config core_config(const RelayConfig& config) {
   core.inbox_server.access = config.access;
   core.receiver.file_octets_max = config.file_octets_max;
   core.receiver.access = config.access;
+  MulticastCore::Config& multicast = core.multicast;
+  multicast.own = config.p_mul.own;
+  multicast.groups = config.p_mul.groups;
+  multicast.silent = config.p_mul.emcon;
+  multicast.line_rate_bps = config.line_rate_bps;
+  multicast.sender.priority = config.priority;
+  multicast.sender.lifetime_max = core.sender.lifetime_max;
+  multicast.sender.retry_delay_min = core.sender.retry_delay_min;
+  multicast.sender.retry_delay_max = core.sender.retry_delay_max;
+  multicast.receiver.file_octets_max = config.file_octets_max;
+  multicast.receiver.access = config.access;
   return core;
 }
 
@@ -68,6 +79,14 @@ sis::Client::Config client_config(const RelayConfig& config) {
   client.core.rank = config.rank;
   client.core.service = {.mode = sis::TransmissionMode::arq,
                          .confirmation = sis::Confirmation::client};
+  return client;
+}
+
+sis::Client::Config udop_client_config(const RelayConfig& config) {
+  sis::Client::Config client = client_config(config);
+  client.core.sap = p_mul::kUdopSap;
+  client.core.service = {.mode = sis::TransmissionMode::nonarq,
+                         .confirmation = sis::Confirmation::none};
   return client;
 }
 

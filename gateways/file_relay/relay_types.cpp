@@ -41,7 +41,8 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(RelayEvent::Kind
                    "service_found",
                    "service_absent",
                    "file_removed",
-                   "message_ignored"};
+                   "message_ignored",
+                   "sent"};
 
 }  // namespace
 

@@ -75,6 +75,7 @@ struct RelayEvent {
     service_absent,     // the station does not have it, so files go by BFTP
     file_removed,       // from the inbox, by another station
     message_ignored,    // a message of the transfer service that cannot be read
+    sent,               // without acknowledgement
     count
   };
   Kind kind = Kind::count;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What another station may do at this one.
+// What another station may do at this one, and which stations one transmission reaches.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
+#include <vector>
 
 #include "s5066d/base/ids.h"
 
@@ -26,5 +28,25 @@ struct AccessTable {
     return at == stations.end() ? others : at->second;
   }
 };
+
+/// The stations that hear what is sent to a group address.
+struct StationGroup {
+  Address address;
+  std::vector<Address> members;
+};
+
+/// Returns the group that has all these stations, the smallest if there are several; null if none.
+inline const StationGroup* group_of(const std::vector<StationGroup>& groups,
+                                    const std::vector<Address>& stations) {
+  const StationGroup* best = nullptr;
+  for (const StationGroup& group : groups) {
+    const auto& members = group.members;
+    const bool all = std::all_of(stations.begin(), stations.end(), [&](Address station) {
+      return std::find(members.begin(), members.end(), station) != members.end();
+    });
+    if (all && (best == nullptr || members.size() < best->members.size())) best = &group;
+  }
+  return best;
+}
 
 }  // namespace s5066::file_relay

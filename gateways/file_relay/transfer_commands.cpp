@@ -28,11 +28,19 @@ int fail(const Error& error, control::Form form) {
   return control::print_failure("s5066-relay", error, form);
 }
 
-/// Hands one file to the relay for one station.
-Result<proto::FileSent> put_one(const RelayConfig& config, const std::string& word, Address to,
-                                std::optional<std::uint8_t> priority) {
-  std::string request = "put " + word + " " + to_string(to);
-  if (priority) request += " " + std::to_string(*priority);
+/// Hands one file to the relay for its stations.
+Result<proto::FileSent> put_one(const RelayConfig& config, const std::string& word,
+                                const PutOptions& options) {
+  std::string request = "put " + word + " ";
+  for (const Address to : options.to) {
+    request += to_string(to) + (to == options.to.back() ? "" : ",");
+  }
+  request += " " + (options.priority ? std::to_string(*options.priority) : "-");
+  if (options.grade.grade != gateways::FileGrade::reliable) {
+    request += " " + std::string(to_string(options.grade.grade)) + " " +
+               std::to_string(options.grade.strength_percent) + " " +
+               std::to_string(options.grade.head_octets);
+  }
   return control::ask<proto::FileSent>(control_socket_path(config), request, kPutTimeout);
 }
 
@@ -121,21 +129,25 @@ int put_files(const RelayConfig& config, const PutOptions& options) {
     content->name = file.name;
     const auto word = handover.write(*content);
     if (!word) return fail(word.error(), options.form);
-    for (const Address to : options.to) {
-      const auto sent = put_one(config, *word, to, options.priority);
-      if (!sent) {
-        status = fail(sent.error(), options.form);
+    const auto sent = put_one(config, *word, options);
+    handover.remove(*word);
+    if (!sent) {
+      status = fail(sent.error(), options.form);
+      continue;
+    }
+    for (std::size_t i = 0; i < options.to.size(); ++i) {
+      const Address to = options.to[i];
+      const double id = static_cast<int>(i) < sent->ids_size() ? sent->ids(static_cast<int>(i)) : 0;
+      if (id <= 0) {
+        status = fail({ErrorCode::refused, to_string(to) + ": " + sent->reason()}, options.form);
         continue;
       }
-      accepted.push_back({SpoolId{static_cast<std::int64_t>(sent->id())}, to});
-      if (options.form == control::Form::text) {
-        std::cout << "accepted item=" << accepted.back().id.value << " peer=" << to_string(to)
-                  << " name=" << escaped(file.name) << std::endl;
-      } else if (!options.wait) {
-        control::print(*sent, options.form);
-      }
+      accepted.push_back({SpoolId{static_cast<std::int64_t>(id)}, to});
+      if (options.form != control::Form::text) continue;
+      std::cout << "accepted item=" << accepted.back().id.value << " peer=" << to_string(to)
+                << " name=" << escaped(file.name) << std::endl;
     }
-    handover.remove(*word);
+    if (options.form != control::Form::text && !options.wait) control::print(*sent, options.form);
   }
   if (!options.wait) return status;
   for (const Accepted& one : accepted) {

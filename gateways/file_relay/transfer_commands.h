@@ -20,6 +20,7 @@ struct PutOptions {
   std::vector<std::string> files;  // a folder stands for all files in it
   std::vector<Address> to;
   std::optional<std::uint8_t> priority = std::nullopt;
+  gateways::GradeSettings grade{};
   bool wait = false;
   bool progress = false;
   control::Form form = control::Form::text;

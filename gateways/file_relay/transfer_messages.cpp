@@ -16,6 +16,7 @@ using Reader = gateways::OctetReader;
 
 constexpr std::uint8_t kAnswerFlag = 0x01;
 constexpr std::uint8_t kSignatureFlag = 0x02;
+constexpr std::uint8_t kHolesFlag = 0x04;
 constexpr std::uint8_t kFolderFlag = 0x01;
 constexpr std::uint8_t kDigestFlag = 0x02;
 
@@ -37,7 +38,8 @@ void put(Bytes& out, const OfferMessage& m) {
   begin(out, Type::offer, m.number);
   out.push_back(kTransferVersion);
   out.push_back(static_cast<std::uint8_t>((m.answer ? kAnswerFlag : 0) |
-                                          (m.takes_signature ? kSignatureFlag : 0)));
+                                          (m.takes_signature ? kSignatureFlag : 0) |
+                                          (m.holes ? kHolesFlag : 0)));
   gateways::encode(m.manifest, out);
 }
 
@@ -133,6 +135,7 @@ Result<TransferMessage> read_offer(Reader reader, TransferNumber number) {
   return TransferMessage(OfferMessage{.number = number,
                                       .answer = (flags & kAnswerFlag) != 0,
                                       .takes_signature = (flags & kSignatureFlag) != 0,
+                                      .holes = (flags & kHolesFlag) != 0,
                                       .manifest = std::move(manifest).value()});
 }
 

@@ -59,6 +59,7 @@ struct OfferMessage {
   TransferNumber number;
   bool answer = false;  // the sender waits for HAVE, SIGNATURE or DONE before it sends blocks
   bool takes_signature = false;  // it can send a difference instead
+  bool holes = false;            // what does not arrive by P_MUL is left out
   TransferManifest manifest;
   friend bool operator==(const OfferMessage&, const OfferMessage&) = default;
 };

@@ -121,6 +121,7 @@ std::optional<Address> CarrierUdopCore::address_of(const Target& target) const {
   }
   const auto* node = std::get_if<NodeId>(&target);
   if (node == nullptr) return std::nullopt;  // nobody can join a group here
+  if (config_.node_is_address) return Address{node->value & Address::kMax};
   for (const auto& table : {&config_.nodes, &learned_}) {
     if (const auto at = table->find(*node); at != table->end()) return at->second;
   }
@@ -164,8 +165,9 @@ void CarrierUdopCore::send(Instant now, const OutgoingPdu& pdu, bool arq) {
   const auto lifetime = std::chrono::duration_cast<std::chrono::seconds>(
       std::clamp<Duration>(pdu.lifetime, std::chrono::seconds(2), config_.lifetime_max));
   unidata.time_to_live_s = static_cast<std::uint32_t>(lifetime.count());
-  gateways::encode(gateways::RcopHeader{.updu_id = updu_id_++, .application_id = kPMulApplication},
-                   unidata.updu);
+  gateways::encode(
+      gateways::RcopHeader{.updu_id = updu_id_++, .application_id = config_.application},
+      unidata.updu);
   append(unidata.updu, pdu.octets);
   drain_.on_handed(now, unidata.priority, unidata.updu.size() * (arq ? 1u : 1u + config_.repeats));
   counters_.add(arq ? CarrierCounter::sent_arq : CarrierCounter::sent);
@@ -215,7 +217,7 @@ void CarrierUdopCore::on(Instant, const gateways::SisIndication& event) {
     counters_.add(CarrierCounter::malformed);
     return;
   }
-  if (pdu->header.application_id != kPMulApplication) {
+  if (pdu->header.application_id != config_.application) {
     counters_.add(CarrierCounter::wrong_application);
     return;
   }
@@ -224,17 +226,21 @@ void CarrierUdopCore::on(Instant, const gateways::SisIndication& event) {
     return;
   }
   const NodeId source{get_u32(pdu->data, kSourceAt)};
-  if (const auto known = config_.nodes.find(source); known != config_.nodes.end()) {
-    if (known->second != event.source) {
-      counters_.add(CarrierCounter::source_refused);
-      return;
-    }
-  } else {
-    if (learned_.size() >= config_.learned_max) learned_.erase(learned_.begin());
-    learned_[source] = event.source;
+  if (!may_speak_for(source, event.source)) {
+    counters_.add(CarrierCounter::source_refused);
+    return;
   }
   counters_.add(CarrierCounter::received);
   datagrams_.emplace_back(pdu->data.begin(), pdu->data.end());
+}
+
+bool CarrierUdopCore::may_speak_for(NodeId node, Address station) {
+  if (config_.node_is_address) return node.value == station.value;
+  const auto known = config_.nodes.find(node);
+  if (known != config_.nodes.end()) return known->second == station;
+  if (learned_.size() >= config_.learned_max) learned_.erase(learned_.begin());
+  learned_[node] = station;
+  return true;
 }
 
 void CarrierUdopCore::on(Instant, const gateways::SisConfirmed& event) {

@@ -75,7 +75,9 @@ class CarrierUdopCore {
   static constexpr Duration kHeldByNodeMax = std::chrono::seconds(255);
 
   struct Config {
-    SapId sap = kMmhsSap;             // of ours and theirs
+    SapId sap = kMmhsSap;  // of ours and theirs
+    std::uint16_t application = kPMulApplication;
+    bool node_is_address = false;     // the number of a node is the address of its station
     std::map<NodeId, Address> nodes;  // also: who may speak for a node
     std::map<GroupId, Address> groups;
     std::uint8_t repeats = 0;              // 0..15: non-ARQ data is sent 1 + this often
@@ -113,6 +115,7 @@ class CarrierUdopCore {
 
  private:
   std::optional<Address> address_of(const Target& target) const;
+  bool may_speak_for(NodeId node, Address station);
   bool may_use_arq(const OutgoingPdu& pdu) const;
   void send(Instant now, const OutgoingPdu& pdu, bool arq);
   void on(Instant now, const gateways::SisBound& event);

@@ -58,7 +58,9 @@ constexpr std::uint32_t next_message_id(std::uint32_t last, UtcSeconds now) {
 
 struct Destination {
   NodeId node;
-  std::uint32_t sequence = 0;  // counts the messages for this node, to show a gap to it
+  // Counts the messages for this node, to show a gap to it. 0: no answer is wanted, which only a
+  // node understands that is configured so.
+  std::uint32_t sequence = 0;
   friend bool operator==(const Destination&, const Destination&) = default;
 };
 
@@ -74,6 +76,9 @@ struct Submission {
   bool acknowledged = true;               // false: sent as often as configured, nobody answers
   std::uint16_t block_octets = 0;         // 0: the core chooses; after a restart, what it chose
   Bytes content;
+  // Rows of parity for each block that go ahead to nodes that cannot ask; none: as the rules say.
+  // Then the end of the message is told as often as that is ever done.
+  std::optional<double> parity_ahead{};
 };
 
 /// The spool keeps this with the message, so that the message is cut into equal blocks after a
@@ -115,6 +120,16 @@ struct Received {
   UtcSeconds expiry;
   Bytes content;
   std::vector<NodeId> destinations{};  // that it was announced to, as far as we have heard
+  std::size_t block_octets = 0;        // of all blocks but the last
+  bool one_way = false;                // no answer is wanted
+};
+
+/// Some blocks of a message to which no answer was wanted, and of which nothing more is to come.
+/// Nothing is answered to it.
+struct ReceivedPart {
+  MessageName name;
+  UtcSeconds expiry;
+  std::vector<Bytes> blocks;  // ascending
 };
 
 /// For the log of message events; nothing depends on it.
@@ -148,7 +163,8 @@ struct Unanswered {
   NodeId node;
 };
 
-using MessageEvent = std::variant<DestinationEnded, Received, MessageNews, Unanswered>;
+using MessageEvent =
+    std::variant<DestinationEnded, Received, MessageNews, Unanswered, ReceivedPart>;
 
 /// Handed in at the start, for each message that the spool remembers as received:
 /// on_known(now, MessageName, expiry). It is acknowledged again, not delivered again.

@@ -60,6 +60,7 @@ class PMulCore {
   void on_not_committed(Instant now, const MessageName& name) {
     receiver_.on_not_committed(now, name);
   }
+  void on_refused(Instant now, const MessageName& name) { receiver_.on_refused(now, name); }
   /// Our own EMCON, as S_SUBNET_AVAILABILITY or the operator says: nothing leaves.
   /// `listened`: others could be heard during the silence that ends, as in EMCON.
   void on_own_silence(Instant now, bool silent, bool listened = true);

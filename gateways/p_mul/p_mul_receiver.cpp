@@ -137,9 +137,10 @@ void PMulReceiver::on_known_address(Instant now, const Place& place, Known& know
   counters_.add(PMulReceiverCounter::repeated);
   known.expires = std::max(known.expires, utc_.instant(address.expiry));
   known_.extend(address.name, life_of(now, address.expiry).expires + config_.memory_margin);
-  known_.set_unreleased(address.name);
+  if (config_.one_way_by_sequence && place.sequence == 0) return;
   known.owing.slot = place.slot;
   known.owing.alone = place.alone;
+  known_.set_unreleased(address.name);
   hear(now, address.name, known.owing);
   plan_in_turn(now, address.name, known.owing, address.extra ? RoundEnd::known : RoundEnd::for_us);
 }
@@ -159,6 +160,10 @@ void PMulReceiver::repeat(Instant now, const Place& place, Message& message,
     message.owing.alone = place.alone;
   }
   if (message.state != State::receiving) return;
+  if (message.one_way && place.listing == Listing::absent) {
+    offer_part(address.name, message);
+    return forget(address.name);
+  }
   hear(now, address.name, message.owing);
   if (address.extra) plan_in_turn(now, address.name, message.owing, RoundEnd::known);
 }
@@ -173,6 +178,7 @@ void PMulReceiver::adopt(Instant now, const Place& place, const AddressPdu& addr
   Message* message = message_for(now, address.name, 0, address.priority);
   if (message == nullptr) return;
   message->state = State::receiving;
+  message->one_way = config_.one_way_by_sequence && place.sequence == 0;
   if (life.by_our_clock) note_clock(now, address);
   note_addressed(*message, address);
   message->priority = address.priority;
@@ -435,8 +441,29 @@ void PMulReceiver::offer(const MessageName& name, Message& message) {
                     .priority = message.priority,
                     .expiry = message.expiry,
                     .content = message.content()};
+  received.block_octets = message.blocks.begin()->second.size();
+  received.one_way = message.one_way;
   received.destinations.assign(message.addressed.begin(), message.addressed.end());
   events_.emplace_back(std::move(received));
+}
+
+void PMulReceiver::offer_part(const MessageName& name, Message& message) {
+  if (!message.blocks.empty()) {
+    ReceivedPart part{.name = name, .expiry = message.expiry, .blocks = {}};
+    for (auto& [number, block] : message.blocks) part.blocks.push_back(block);
+    events_.emplace_back(std::move(part));
+  }
+  settled_.push_back(name);
+}
+
+/// A message to which nobody answers is taken for over when nothing has come of it for so long.
+std::optional<Instant> PMulReceiver::quiet_at(const Message& message) const {
+  if (!message.one_way || message.state != State::receiving) return std::nullopt;
+  return message.owing.heard_at + config_.orphan_max;
+}
+
+void PMulReceiver::on_refused(Instant now, const MessageName& name) {
+  ignore(now, name);
 }
 
 void PMulReceiver::on_committed(Instant now, const MessageName& name) {
@@ -449,7 +476,9 @@ void PMulReceiver::on_committed(Instant now, const MessageName& name) {
                                         .owing = message.owing})
                        .owing;
   const bool at_once = message.owing.alone && message.total <= kBlocksUnmarked;
+  const bool one_way = message.one_way;
   forget(name);
+  if (one_way) return;
   known_.set_unreleased(name);
   if (at_once) {
     plan_at_once(now, name, owing);
@@ -486,6 +515,7 @@ void PMulReceiver::on_discard(Instant, const DiscardPdu& discard) {
   counters_.add(PMulReceiverCounter::discarded);
   if (at->second.state == State::receiving) {
     news(MessageNews::Kind::discarded_by_peer, discard.name);
+    if (at->second.one_way) offer_part(discard.name, at->second);
   }
   forget(discard.name);
 }
@@ -578,7 +608,7 @@ AckEntry PMulReceiver::list_of(const MessageName& name, Message& message) {
 bool PMulReceiver::expects_ack(const MessageName& name) const {
   if (known_.find(name) != nullptr) return known_.is_unreleased(name);
   const auto at = messages_.find(name);
-  return at != messages_.end() && at->second.state == State::receiving;
+  return at != messages_.end() && at->second.state == State::receiving && !at->second.one_way;
 }
 
 // Puts all acknowledgements that are due to one transmitter into one PDU.
@@ -647,7 +677,8 @@ void PMulReceiver::on_silent(Instant now, bool silent, bool listened) {
     return at->second;
   };
   for (auto& [name, message] : messages_) {
-    if (message.state == State::receiving) message.owing.ack_at = turn(name.source);
+    const bool owes = message.state == State::receiving && !message.one_way;
+    if (owes) message.owing.ack_at = turn(name.source);
   }
   for (const MessageName& name : known_.unreleased()) {
     known_.find(name)->owing.ack_at = turn(name.source);
@@ -664,8 +695,8 @@ std::optional<Instant> PMulReceiver::next_deadline() const {
     } else if (message.state == State::offered) {
       next = earlier(next, message.offer_at);
     } else {
-      next = earlier(next, message.expires);
-      if (!silent_) next = earlier(next, message.owing.ack_at);
+      next = earlier(next, earlier(message.expires, quiet_at(message)));
+      if (!silent_ && !message.one_way) next = earlier(next, message.owing.ack_at);
     }
   }
   for (const MessageName& name : known_.unreleased()) {
@@ -687,7 +718,15 @@ void PMulReceiver::on_deadline(Instant now) {
     } else if (message.expires <= now) {
       counters_.add(PMulReceiverCounter::expired);
       news(MessageNews::Kind::receive_expired, name);
-      settled_.push_back(name);
+      if (message.one_way) {
+        offer_part(name, message);
+      } else {
+        settled_.push_back(name);
+      }
+      over.push_back(name);
+    } else if (message.one_way) {
+      if (*quiet_at(message) > now) continue;
+      offer_part(name, message);
       over.push_back(name);
     } else {
       ack_if_due(now, name, message.owing);

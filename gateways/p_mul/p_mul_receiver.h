@@ -49,6 +49,11 @@ class PMulReceiver {
     std::size_t source_messages_max = 128;       // likewise
     std::size_t known_max = 65536;               // complete ones that are remembered
 
+    /// A message that names this node with sequence 0 wants no answer and gets none. When nothing
+    /// more of it is to come, what there is of it is handed up as a part. All transmitters must be
+    /// of this suite for that.
+    bool one_way_by_sequence = false;
+
     std::size_t missing_list_max = 64;              // MM
     bool ranges = true;                             // in lists that would be longer than that
     std::optional<std::size_t> ack_when_missing{};  // a list in mid-round from so many blocks on
@@ -77,6 +82,8 @@ class PMulReceiver {
   void on_silent(Instant now, bool silent, bool listened);
   void on_committed(Instant now, const MessageName& name);
   void on_not_committed(Instant now, const MessageName& name);
+  /// The layer above will never take it: it is dropped, and not acknowledged.
+  void on_refused(Instant now, const MessageName& name);
   /// Call at the start for each message that the spool knows.
   void on_known(Instant now, const MessageName& name, UtcSeconds expiry);
   /// Call when our clock was set. The differences to other clocks are then unknown again.
@@ -175,6 +182,8 @@ class PMulReceiver {
   void after_pdu(Instant now, const MessageName& name, Message& message, const Arrived& arrived);
   void recover_group(Message& message, std::size_t group);
   void offer(const MessageName& name, Message& message);
+  void offer_part(const MessageName& name, Message& message);
+  std::optional<Instant> quiet_at(const Message& message) const;
   AckEntry list_of(const MessageName& name, Message& message);
   bool expects_ack(const MessageName& name) const;
   void hear(Instant now, const MessageName& name, OwedAck& owing);

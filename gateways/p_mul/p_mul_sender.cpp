@@ -83,7 +83,8 @@ Result<Accepted> PMulSender::request_submit(Instant now, Submission submission) 
   const RoundRules& rules = rules_for(*target);
   const std::uint16_t octets =
       submission.block_octets != 0 ? submission.block_octets : rules.block_octets;
-  const std::size_t header = rules.coded ? kParityHeaderOctets : kDataHeaderOctets;
+  const bool coded = rules.coded || submission.parity_ahead;
+  const std::size_t header = coded ? kParityHeaderOctets : kDataHeaderOctets;
   if (octets + header > config_.bearer_octets_max) {
     return Error{ErrorCode::too_large, "its blocks are larger than a PDU may be"};
   }
@@ -93,7 +94,7 @@ Result<Accepted> PMulSender::request_submit(Instant now, Submission submission) 
 
   std::sort(submission.destinations.begin(), submission.destinations.end(),
             [](const auto& a, const auto& b) { return a.node < b.node; });
-  const bool resumed = submission.block_octets != 0;
+  const bool resumed = submission.block_octets != 0 && submission.acknowledged;
   submission.block_octets = octets;
   const MessageKey key = submission.key;
   Message message{.submission = std::move(submission),

@@ -54,6 +54,7 @@ struct ReceivedMessage {
   Bytes content() const;
 
   State state = State::orphan;
+  bool one_way = false;  // no answer is wanted
   std::uint8_t priority = 0;
   std::uint16_t total = 0;  // 0 until an Address_PDU says it
   UtcSeconds expiry{};

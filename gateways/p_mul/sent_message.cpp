@@ -152,9 +152,10 @@ void SentMessage::choose_all(Round& leg) {
   const bool ask_again = std::none_of(nodes.begin(), nodes.end(), [&](const Node& node) {
     return is_in(leg, node) && node.silent;
   });
-  if (!rules.coded || ask_again) return;
+  if ((!rules.coded && !submission.parity_ahead) || ask_again) return;
+  const double ahead = submission.parity_ahead.value_or(rules.parity_ahead);
   for (std::size_t group = 0; group < groups.count(); ++group) {
-    const double rows = rules.parity_ahead * static_cast<double>(groups.blocks(group));
+    const double rows = ahead * static_cast<double>(groups.blocks(group));
     add_parity(group, static_cast<std::size_t>(std::ceil(rows)), leg);
   }
 }
@@ -164,6 +165,7 @@ void SentMessage::choose_all(Round& leg) {
 unsigned SentMessage::choose_extras(const Round& leg) const {
   if (!rules.extra_address) return 0;
   const std::size_t pdus = leg.blocks.size() + leg.parity.size();
+  if (submission.parity_ahead && !submission.acknowledged) return kExtrasMax;
   if (pdus == 0) return 1;
   if (pdus < kExtraFrom && (leg.only || nodes.size() == 1)) return 0;
   const std::size_t own = kAddressHeaderOctets + kAddressEntryOctets * leg.destinations.size();

@@ -123,7 +123,8 @@ const std::vector<Layer> kLayers = {
      true},
     {"gateway core",
      "gateways/(.*_core\\.(h|cpp)|.*_(port|types)\\.(h|cpp)|file_relay/(bftp|station_access|"
-     "transfer_messages|transfer_attempt|transfer_receiver|message_outbox|inbox_server|far_inbox)"
+     "transfer_messages|transfer_envelope|transfer_attempt|transfer_receiver|message_outbox|inbox_"
+     "server|far_inbox)"
      "\\.(h|cpp)|acp142/mail/"
      "((mule|delivery_room|next_hops|delivery_report|address_table|p_mul_names|mail_news|"
      "mail_core_config|mail_router|mail_reporter|mail_relay|trace_fields|attempt_end)\\.(h|cpp)|"
@@ -140,7 +141,7 @@ const std::vector<Layer> kLayers = {
     {"gateway sqlite",
      "gateways/(common/"
      "(sqlite_store|spool_recovery|file_recovery|spool_backup|table_copy|table_list|"
-     "remove_each|transfer_table|outgoing_images|block_digests)|acp142/store/).*",
+     "remove_each|transfer_table|outgoing_images|block_digests|p_mul_table)|acp142/store/).*",
      {"gateway shell", "gateway core", "gateway compression", "gateway hash", "p_mul",
       "gateway ports", "sis core", "posix", "base"},
      shell_and({"sqlite", "openssl"})},

@@ -12,20 +12,47 @@
 
 namespace s5066::sim {
 
+namespace {
+
+constexpr Address kEverybody{0x0001, true};
+
+WorldOptions subscribed(WorldOptions options) {
+  options.node.dts.groups = options.node.sap.groups = {kEverybody};
+  return options;
+}
+
+}  // namespace
+
 FileNodes::FileNodes(Seed seed, const WorldOptions& options, const World::MakeAir& make_air,
-                     Duration step, bool transfers)
-    : world_(seed, options, make_air), step_(step), transfers_(transfers) {
+                     Duration step, bool transfers, bool p_mul)
+    : world_(seed, p_mul ? subscribed(options) : options, make_air), step_(step) {
+  file_relay::StationGroup everybody{.address = kEverybody, .members = {}};
+  for (std::size_t i = 0; i < options.stations; ++i) {
+    everybody.members.push_back(World::address(i));
+  }
+  file_relay::RelayConfig relay;
+  relay.transfer_service = transfers;
   for (std::size_t i = 0; i < options.stations; ++i) {
     stations_.push_back(std::make_unique<Station>());
     Station& station = *stations_.back();
     station.config.path = (folder_.path() / std::to_string(i)).string() + ".db";
     station.config.inbox = folder_.make("inbox" + std::to_string(i));
+    file_relay::RelayCore::Config& config = station.core_config;
+    config = file_relay::core_config(relay);
+    station.p_mul = p_mul;
+    if (p_mul) {
+      config.multicast.own = World::address(i);
+      config.multicast.groups = {everybody};
+      config.multicast.seed = seed + i;
+      config.multicast.line_rate_bps = options.mode.rate_bps;
+    }
     start(station);
     bind(i);
   }
   world_.take_primitive = [this](Client& client, const sis::Primitive& primitive) {
     for (auto& station : stations_) {
       if (station->client == &client) return note(*station, primitive);
+      if (station->udop == &client) return note_udop(*station, primitive);
     }
     return false;
   };
@@ -36,9 +63,7 @@ void FileNodes::start(Station& station) {
   S5066_ASSERT(store.ok());
   station.store.emplace(std::move(store).value());
   S5066_ASSERT(station.store->recover().ok());
-  file_relay::RelayConfig config;
-  config.transfer_service = transfers_;
-  station.core = std::make_unique<file_relay::RelayCore>(file_relay::core_config(config));
+  station.core = std::make_unique<file_relay::RelayCore>(station.core_config);
   station.core->on_clock(world_.now(), utc(), world_.now().time_since_epoch());
   station.core->on_start(world_.now());
 }
@@ -47,6 +72,9 @@ void FileNodes::bind(std::size_t at) {
   Station& station = *stations_[at];
   station.client = &world_.add_client(at, gateways::kRcopSap, sis::Confirmation::client);
   station.core->on_sis(world_.now(), gateways::SisBound{2048});
+  if (!station.p_mul) return;
+  station.udop = &world_.add_client(at, p_mul::kUdopSap, sis::Confirmation::none);
+  station.core->on_udop(world_.now(), gateways::SisBound{2048});
 }
 
 void FileNodes::lose_client(Station& station) {
@@ -54,11 +82,16 @@ void FileNodes::lose_client(Station& station) {
   station.news.clear();
   station.requests.clear();
   station.output.clear();
+  station.udop = nullptr;
+  station.udop_news.clear();
+  station.udop_output.clear();
 }
 
 void FileNodes::stop_relay(std::size_t at) {
   Station& station = *stations_[at];
-  if (station.client != nullptr) world_.disconnect(*station.client);
+  for (Client* client : {station.client, station.udop}) {
+    if (client != nullptr) world_.disconnect(*client);
+  }
   lose_client(station);
   station.core.reset();
   station.store.reset();
@@ -71,6 +104,25 @@ void FileNodes::start_relay(std::size_t at) {
 
 void FileNodes::restart_node(std::size_t at) {
   world_.lose_power(at);
+}
+
+std::vector<gateways::SpoolId> FileNodes::send_by_p_mul(std::size_t from,
+                                                        const std::vector<std::size_t>& to,
+                                                        const std::string& name,
+                                                        const Bytes& content,
+                                                        const gateways::GradeSettings& grade) {
+  Station& station = *stations_[from];
+  std::vector<Address> addresses;
+  for (const std::size_t one : to) addresses.push_back(World::address(one));
+  auto rows =
+      station.store->enqueue_by_p_mul({{}, name, content, utc(), std::nullopt}, addresses, grade);
+  S5066_ASSERT(rows.ok());
+  station.core->on_spool_changed(world_.now());
+  return std::move(rows).value();
+}
+
+gateways::SpoolItem FileNodes::item(std::size_t at, gateways::SpoolId id) {
+  return **stations_[at]->store->find(id);
 }
 
 gateways::SpoolId FileNodes::send(std::size_t from, std::size_t to, const std::string& name,
@@ -153,6 +205,19 @@ bool FileNodes::note(Station& station, const sis::Primitive& primitive) {
   return true;
 }
 
+bool FileNodes::note_udop(Station& station, const sis::Primitive& primitive) {
+  if (std::holds_alternative<sis::DataFlowOn>(primitive)) {
+    station.udop_news.push_back(gateways::SisFlow{true});
+  } else if (std::holds_alternative<sis::DataFlowOff>(primitive)) {
+    station.udop_news.push_back(gateways::SisFlow{false});
+  } else if (const auto* in = std::get_if<sis::UnidataIndication>(&primitive)) {
+    station.udop_news.push_back(gateways::SisIndication{in->source, in->source_sap, in->updu});
+  } else {
+    return false;
+  }
+  return true;
+}
+
 void FileNodes::serve(std::size_t at) {
   constexpr Duration kBindDelay = std::chrono::seconds(5);
   Station& station = *stations_[at];
@@ -173,27 +238,40 @@ void FileNodes::serve(std::size_t at) {
       core.on_sis(now, station.news.front());
       station.news.pop_front();
     }
+    while (!station.udop_news.empty()) {
+      const gateways::SisEvent event = std::move(station.udop_news.front());
+      station.udop_news.pop_front();
+      core.on_udop(now, event);
+    }
     while (auto action = core.poll_action()) {
       if (auto* request = std::get_if<gateways::StoreRequest>(&*action)) {
         core.on_store_result(now, station.store->execute(*request));
       } else if (auto* updu = std::get_if<gateways::SisUnidata>(&*action)) {
         give(station, std::move(*updu));
+      } else if (auto* udop = std::get_if<file_relay::RelayCore::UdopUnidata>(&*action)) {
+        encode_to(station.udop_output, std::move(udop->unidata));
       }
     }
     const Bytes output = std::exchange(station.output, {});
     if (!output.empty()) world_.write(*station.client, output);
-  } while (!station.news.empty());
+    const Bytes udop_output = std::exchange(station.udop_output, {});
+    if (!udop_output.empty()) world_.write(*station.udop, udop_output);
+  } while (!station.news.empty() || !station.udop_news.empty());
 }
 
 void FileNodes::give(Station& station, gateways::SisUnidata updu) {
   station.requests.emplace(key_of(updu.destination, updu.updu), updu.id);
+  encode_to(station.output, std::move(updu));
+}
+
+void FileNodes::encode_to(Bytes& output, gateways::SisUnidata updu) {
   sis::encode(sis::UnidataRequest{.priority = updu.priority,
                                   .destination_sap = updu.destination_sap,
                                   .destination = updu.destination,
                                   .delivery = updu.delivery,
                                   .time_to_live = updu.time_to_live_s / 2,
                                   .updu = std::move(updu.updu)},
-              station.output);
+              output);
 }
 
 }  // namespace s5066::sim

@@ -28,9 +28,9 @@ class FileNodes {
       : FileNodes(seed, WorldOptions{.stations = stations, .mode = {}}, {},
                   std::chrono::milliseconds(100)) {}
   /// `step`: the relays look at their clients' news and at their timers this often.
-  /// `transfers`: the relays have the transfer service.
+  /// `transfers`: the relays have the transfer service. `p_mul`: all relays are in one group.
   FileNodes(Seed seed, const WorldOptions& options, const World::MakeAir& make_air, Duration step,
-            bool transfers = false);
+            bool transfers = false, bool p_mul = false);
 
   /// Puts a file of `octets` into the spool of one station.
   gateways::SpoolId send(std::size_t from, std::size_t to, const std::string& name,
@@ -39,6 +39,11 @@ class FileNodes {
   }
   gateways::SpoolId send(std::size_t from, std::size_t to, const std::string& name,
                          const Bytes& content, std::optional<std::uint8_t> priority);
+  /// Puts a file for several stations into the spool, to go by P_MUL. Returns a row for each.
+  std::vector<gateways::SpoolId> send_by_p_mul(std::size_t from, const std::vector<std::size_t>& to,
+                                               const std::string& name, const Bytes& content,
+                                               const gateways::GradeSettings& grade = {});
+  gateways::SpoolItem item(std::size_t at, gateways::SpoolId id);
   std::size_t files_at(std::size_t at) const;
   /// Returns the content of a file in the inbox; empty if there is none.
   Bytes content_at(std::size_t at, const std::string& name) const;
@@ -46,6 +51,10 @@ class FileNodes {
   /// Ends a relay, which loses what is not in its spool, and starts it again.
   void stop_relay(std::size_t at);
   void start_relay(std::size_t at);
+  void restart(std::size_t at) {
+    stop_relay(at);
+    start_relay(at);
+  }
   /// Cuts the power of a node. It starts again at once, and its relay binds again after some
   /// seconds.
   void restart_node(std::size_t at);
@@ -57,6 +66,12 @@ class FileNodes {
                                              Duration most);
   World& world() { return world_; }
   const file_relay::RelayCore& relay(std::size_t at) const { return *stations_[at]->core; }
+  /// Our own EMCON, as the node of the relay says it.
+  void set_own_silence(std::size_t at, bool silent) {
+    stations_[at]->core->on_own_silence(world_.now(), silent);
+  }
+  /// The relay has it from its next restart on.
+  file_relay::RelayCore::Config& core_config(std::size_t at) { return stations_[at]->core_config; }
 
  private:
   using Key = std::pair<Address, Bytes>;  // the RCOP header distinguishes the U_PDUs to one station
@@ -64,11 +79,16 @@ class FileNodes {
     gateways::SqliteStore::Config config;
     std::optional<gateways::SqliteStore> store;
     std::unique_ptr<file_relay::RelayCore> core;
+    file_relay::RelayCore::Config core_config;
     Client* client = nullptr;  // nullptr without a connection to the node
     Instant bind_at{};
+    bool p_mul = false;
+    Client* udop = nullptr;  // with P_MUL
     std::deque<gateways::SisEvent> news;
+    std::deque<gateways::SisEvent> udop_news;
     std::multimap<Key, gateways::SisRequestId> requests;
-    Bytes output;  // to the node, in one write
+    Bytes output;       // to the node, in one write
+    Bytes udop_output;  // likewise
   };
 
   UtcSeconds utc() const;
@@ -80,11 +100,12 @@ class FileNodes {
   void lose_client(Station& station);
   void serve(std::size_t at);
   static void give(Station& station, gateways::SisUnidata updu);
+  static void encode_to(Bytes& output, gateways::SisUnidata updu);
+  static bool note_udop(Station& station, const sis::Primitive& primitive);
 
   test::TemporaryFolder folder_;
   World world_;
   Duration step_;
-  bool transfers_;
   std::vector<std::unique_ptr<Station>> stations_;
 };
 

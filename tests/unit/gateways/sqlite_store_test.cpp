@@ -9,6 +9,7 @@
 #include <iterator>
 #include <mutex>
 
+#include "gateways/common/sha256.h"
 #include "gateways/common/store_thread.h"
 #include "tests/unit/gateways/power_vfs.h"
 #include "tests/unit/gateways/temporary_folder.h"
@@ -771,6 +772,117 @@ TEST_F(SqliteStoreTest, the_store_thread_refuses_the_request_after_the_last_that
   const std::lock_guard lock(mutex);
   go_on = true;
   changed.notify_all();
+}
+
+// --- Files by P_MUL ------------------------------------------------------------------------------
+
+TakeMessage message_of(std::uint32_t at, Bytes octets, const Bytes& file) {
+  TransferManifest manifest;
+  manifest.name = "picture.raw";
+  manifest.size = manifest.image_octets = static_cast<std::uint32_t>(file.size());
+  manifest.sha256 = sha256_of(file);
+  TakeMessage message;
+  message.key = {kPeer, 7};
+  message.message_id = 70;
+  message.expiry = {kNow.value + 3600};
+  message.manifest = manifest;
+  message.blocks = std::make_shared<const std::vector<SaveBlocks::Block>>(
+      std::vector<SaveBlocks::Block>{{at, std::move(octets)}});
+  message.now = kNow;
+  return message;
+}
+
+TEST_F(SqliteStoreTest, a_file_for_several_stations_has_a_row_for_each_and_one_number) {
+  const GradeSettings coded{.grade = FileGrade::coded, .strength_percent = 40};
+  const auto rows =
+      store->enqueue_by_p_mul({{}, "f", kHello, kNow, std::nullopt}, {kPeer, kOther}, coded);
+  ASSERT_TRUE(rows);
+  const auto alone = store->enqueue({kPeer, "g", kHello, kNow, std::nullopt});
+  ASSERT_TRUE(alone);
+  reopen();
+  ASSERT_EQ(open_items().size(), 1u);  // P_MUL has its own list
+  EXPECT_EQ(open_items()[0].id, *alone);
+  const auto listed =
+      std::get<OpenItems>(*ask(ListOpen{.after = {}, .items_max = 9, .by_p_mul = true})).items;
+  ASSERT_EQ(listed.size(), 2u);
+  EXPECT_EQ(listed[0].p_mul->first, listed[1].p_mul->first);
+  EXPECT_EQ(listed[0].p_mul->message_id, listed[1].p_mul->message_id);
+  EXPECT_EQ(listed[0].p_mul->grade, coded);
+  EXPECT_EQ(store->find((*rows)[1])->value().p_mul->sequence, 1u);
+  const auto next = store->enqueue_by_p_mul({{}, "f", kHello, kNow, std::nullopt}, {kOther}, {});
+  const PMulFacts facts = *store->find((*next)[0])->value().p_mul;
+  EXPECT_EQ(facts.sequence, 2u);
+  EXPECT_GE(facts.message_id, listed[0].p_mul->message_id + 2);
+  ASSERT_TRUE(ask(SaveItem{.id = (*rows)[0],
+                           .state = SpoolState::sent,
+                           .attempts = 1,
+                           .now = kNow,
+                           .without_updu_id = true}));
+  EXPECT_FALSE(ask(ReadContent{(*rows)[0]}));  // a file that is over gives up its content
+}
+
+TEST_F(SqliteStoreTest, a_file_for_several_stations_is_taken_for_all_or_for_none) {
+  config.station_items_max = 1;
+  reopen();
+  ASSERT_TRUE(store->enqueue({kOther, "g", kHello, kNow, std::nullopt}));
+  EXPECT_FALSE(store->enqueue_by_p_mul({{}, "f", kHello, kNow, std::nullopt}, {kPeer, kOther}, {}));
+  EXPECT_EQ(store->list(10)->size(), 1u);
+  const GradeSettings headless{.grade = FileGrade::head};
+  EXPECT_FALSE(store->enqueue_by_p_mul({{}, "f", kHello, kNow, std::nullopt}, {kPeer}, headless));
+}
+
+TEST_F(SqliteStoreTest, a_file_by_p_mul_is_stored_when_its_messages_have_brought_all_of_it) {
+  const Bytes file{'h', 'e', 'l', 'l', 'o', '!'};
+  auto head = message_of(0, {'h', 'e', 'l'}, file);
+  head.whole = head.holes = true;
+  auto answer = ask(head);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(std::get<TransferNews>(*answer).state, TransferNews::State::open);
+  reopen();
+  EXPECT_TRUE(std::get<OpenTransfers>(*ask(ListTransfers{9})).transfers.empty());  // not by RCOP
+  EXPECT_EQ(std::get<KnownNames>(*ask(ListNames{kNow})).names.size(), 1u);
+  auto rest = message_of(3, {'l', 'o', '!'}, file);
+  rest.last = rest.holes = true;
+  rest.manifest.reset();
+  answer = ask(rest);
+  ASSERT_TRUE(answer) << to_string(answer.error());
+  EXPECT_EQ(std::get<TransferNews>(*answer).state, TransferNews::State::done);
+  EXPECT_TRUE(std::get<TransferNews>(*answer).holes.empty());
+  EXPECT_TRUE(std::get<TransferNews>(*ask(rest)).repeated);
+  EXPECT_EQ(test::visible_files(config.inbox).size(), 1u);
+}
+
+TEST_F(SqliteStoreTest, holes_of_a_file_by_p_mul_are_zeros_and_listed_beside_it) {
+  const Bytes file{'h', 'e', 'l', 'l', 'o', '!'};
+  auto part = message_of(2, {'l', 'l'}, file);
+  part.last = part.holes = true;
+  const auto answer = ask(part);
+  ASSERT_TRUE(answer) << to_string(answer.error());
+  const auto& news = std::get<TransferNews>(*answer);
+  EXPECT_EQ(news.state, TransferNews::State::done);
+  EXPECT_EQ(news.holes.octets(), 4u);
+  const auto files = test::visible_files(config.inbox);
+  EXPECT_EQ(files.size(), 2u);
+  EXPECT_EQ(files.at("picture.raw"), (Bytes{0, 0, 'l', 'l', 0, 0}));
+  EXPECT_TRUE(files.contains("picture.raw.holes"));
+}
+
+TEST_F(SqliteStoreTest, what_is_overdue_by_p_mul_is_stored_with_holes_or_reported) {
+  const Bytes file{'h', 'e', 'l', 'l', 'o', '!'};
+  auto holes = message_of(0, {'h'}, file);
+  holes.holes = true;
+  ASSERT_TRUE(ask(holes));
+  auto coded = message_of(0, {'h'}, file);
+  coded.key.number = 9;
+  ASSERT_TRUE(ask(coded));
+  EXPECT_TRUE(std::get<FilesEnded>(*ask(EndOverdue{kNow})).files.empty());
+  const auto ended = std::get<FilesEnded>(*ask(EndOverdue{{kNow.value + 3601}})).files;
+  ASSERT_EQ(ended.size(), 2u);
+  EXPECT_EQ(ended[0].news.holes.octets(), 5u);
+  EXPECT_EQ(ended[1].news.state, TransferNews::State::bad);
+  EXPECT_TRUE(std::get<FilesEnded>(*ask(EndOverdue{{kNow.value + 3601}})).files.empty());
+  coded.manifest.reset();
+  EXPECT_EQ(ask(coded).error().code, ErrorCode::not_found);
 }
 
 }  // namespace

@@ -442,5 +442,62 @@ TEST(PMulReceiver, what_a_source_has_left_gives_way_to_what_it_sends_now) {
   EXPECT_EQ(bravo.core->receiver().counters()[PMulReceiverCounter::crowded_out], 1u);
 }
 
+Bytes one_way_address(std::uint16_t total, std::vector<Destination> to) {
+  return encode(AddressPdu{
+      .name = kName, .total = total, .expiry = {kUtc.value + 3600}, .destinations = std::move(to)});
+}
+
+TEST(PMulReceiver, a_message_with_sequence_0_is_never_answered_and_its_part_is_handed_up) {
+  for (const char* end : {"address", "discard", "quiet", "expiry"}) {
+    SCOPED_TRACE(end);
+    PMulCore::Config config;
+    config.sender.node = config.receiver.node = {2};
+    config.receiver.one_way_by_sequence = true;
+    if (std::string(end) == "expiry") config.receiver.orphan_max = std::chrono::hours(9);
+    Rng rng(1);
+    PMulCore core(config, rng);
+    Instant now{};
+    core.on_clock(now, kUtc);
+    core.on_datagram(now, one_way_address(3, {{{2}, 0}}));
+    core.on_datagram(now, block_of(kName, 1));
+    core.on_datagram(now, block_of(kName, 3));
+    if (std::string(end) == "address") core.on_datagram(now, one_way_address(3, {}));
+    if (std::string(end) == "discard") core.on_datagram(now, encode(DiscardPdu{.name = kName}));
+    for (int i = 0; i < 9 && core.next_deadline(); ++i) {
+      now = std::max(now, *core.next_deadline());
+      core.on_deadline(now);
+      EXPECT_FALSE(core.has_pdu());
+    }
+    std::vector<ReceivedPart> parts;
+    while (const auto event = core.poll_event()) {
+      EXPECT_FALSE(std::holds_alternative<Received>(*event));
+      if (const auto* part = std::get_if<ReceivedPart>(&*event)) parts.push_back(*part);
+    }
+    ASSERT_EQ(parts.size(), 1u);
+    EXPECT_EQ(parts[0].name, kName);
+    EXPECT_EQ(parts[0].blocks.size(), 2u);
+    EXPECT_EQ(core.receiver().messages(), 0u);
+  }
+}
+
+TEST(PMulReceiver, a_whole_message_with_sequence_0_is_not_acknowledged_when_it_is_committed) {
+  PMulCore::Config config;
+  config.sender.node = config.receiver.node = {2};
+  config.receiver.one_way_by_sequence = true;
+  Rng rng(1);
+  PMulCore core(config, rng);
+  core.on_clock({}, kUtc);
+  core.on_datagram({}, one_way_address(1, {{{2}, 0}}));
+  core.on_datagram({}, block_of(kName, 1));
+  const auto event = core.poll_event();
+  ASSERT_TRUE(event && std::holds_alternative<Received>(*event));
+  EXPECT_TRUE(std::get<Received>(*event).one_way);
+  EXPECT_EQ(std::get<Received>(*event).block_octets, 10u);
+  core.on_committed({}, kName);
+  core.on_datagram({}, one_way_address(1, {{{2}, 0}}));
+  core.on_deadline(Instant{} + std::chrono::minutes(20));
+  EXPECT_FALSE(core.has_pdu());
+}
+
 }  // namespace
 }  // namespace s5066::p_mul

@@ -1,0 +1,26 @@
+-- Files that go by P_MUL. Rows with the same `first` are one message to several stations; the number
+-- after `message_id` is that of a second message, with what follows a reliable head.
+CREATE TABLE IF NOT EXISTS outgoing_p_mul (
+  item INTEGER PRIMARY KEY,
+  first INTEGER NOT NULL,
+  message_id INTEGER NOT NULL,
+  sequence INTEGER NOT NULL,
+  grade INTEGER NOT NULL,
+  strength INTEGER NOT NULL,
+  head INTEGER NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS outgoing_p_mul_message ON outgoing_p_mul (message_id);
+-- Open rows of `transfer_in` that came by P_MUL: until when the rest is waited for, and whether the
+-- file is then stored with holes.
+CREATE TABLE IF NOT EXISTS transfer_p_mul (
+  transfer INTEGER PRIMARY KEY,
+  until_utc INTEGER NOT NULL,
+  holes INTEGER NOT NULL
+) STRICT;
+-- Messages from the air, to be acknowledged again until they expire.
+CREATE TABLE IF NOT EXISTS p_mul_received (
+  source INTEGER NOT NULL,
+  message_id INTEGER NOT NULL,
+  expiry_utc INTEGER NOT NULL,
+  PRIMARY KEY (source, message_id)
+) STRICT, WITHOUT ROWID;

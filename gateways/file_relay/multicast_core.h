@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files by P_MUL over UDOP (SAP 7): for several stations at once, for stations in EMCON, and
+// without acknowledgement. The number of a node of P_MUL is the address of its station.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "gateways/common/sis_port.h"
+#include "gateways/common/store_port.h"
+#include "gateways/file_relay/message_outbox.h"
+#include "gateways/file_relay/multicast_receiver_core.h"
+#include "gateways/file_relay/multicast_sender_core.h"
+#include "gateways/file_relay/relay_types.h"
+#include "gateways/p_mul/carrier_udop_core.h"
+#include "gateways/p_mul/p_mul_core.h"
+#include "s5066d/base/counter_set.h"
+#include "s5066d/base/driven_core.h"
+#include "s5066d/base/rng.h"
+#include "s5066d/base/time.h"
+#include "s5066d/base/utc_clock.h"
+
+namespace s5066::file_relay {
+
+/// APP_ID of P_MUL with files, beside that of the transfer service.
+inline constexpr std::uint16_t kMulticastApplication = 0x8F55;
+
+class MulticastCore {
+ public:
+  struct Config {
+    Address own;  // 0: nothing is done
+    std::vector<StationGroup> groups;
+    std::vector<Address> silent;  // in EMCON at the start
+    std::uint32_t line_rate_bps = 2400;
+    std::uint64_t seed = 1;
+    MulticastSenderCore::Config sender;
+    MulticastReceiverCore::Config receiver;
+  };
+
+  MulticastCore(const Config& config, IdSource& ids, const UtcClock& utc, MessageOutbox& outbox);
+
+  bool enabled() const { return config_.own.value != 0; }
+
+  // Events in.
+  void on_clock(Instant now, UtcSeconds utc);
+  void on_start(Instant now);
+  /// Of the client that is bound to SAP 7.
+  void on_sis(Instant now, const gateways::SisEvent& event);
+  /// Our own EMCON: nothing leaves by P_MUL until it ends.
+  void on_own_silence(Instant now, bool silent);
+  void on_spool_changed(Instant now);
+  bool on_store_result(Instant now, const gateways::StoreResult& result);
+  void on_changed(Instant now, const gateways::SpoolItem& row);
+  bool on_refused(Instant now, Address peer, const RefuseMessage& message);
+  void on_deadline(Instant now);
+
+  // Actions out.
+  std::optional<RelayEvent> poll_event();
+  std::optional<gateways::StoreRequest> poll_store();
+  std::optional<gateways::SisUnidata> poll_updu();
+  std::optional<Instant> next_deadline() const;
+
+  const MulticastSenderCore& sender() const { return sender_; }
+  const MulticastReceiverCore& receiver() const { return receiver_; }
+  const p_mul::PMulCore& p_mul() const { return p_mul_; }
+  void list(CounterRows& rows) const;
+
+ private:
+  void pump(Instant now);
+  void on(Instant now, const p_mul::DestinationEnded& ended) { sender_.on_ended(now, ended); }
+  void on(Instant now, const p_mul::Received& message) { receiver_.on_received(now, message); }
+  void on(Instant now, const p_mul::MessageNews& news);
+  void on(Instant now, const p_mul::Unanswered& one) { sender_.on_unanswered(now, one); }
+  void on(Instant now, const p_mul::ReceivedPart& part) { receiver_.on_part(now, part); }
+
+  Config config_;
+  Rng rng_;
+  p_mul::CarrierUdopCore carrier_;
+  p_mul::PMulCore p_mul_;
+  MulticastSenderCore sender_;
+  MulticastReceiverCore receiver_;
+  bool silent_ = false;
+  Instant now_{};
+};
+static_assert(TimedCore<MulticastCore>);
+
+}  // namespace s5066::file_relay
