@@ -67,7 +67,6 @@ MulticastCore::MulticastCore(const Config& config, IdSource& ids, const UtcClock
       receiver_(config.receiver, ids, utc, p_mul_, outbox) {}
 
 void MulticastCore::list(CounterRows& rows) const {
-  if (!enabled()) return;
   sender_.counters().list(rows);
   receiver_.counters().list(rows);
   p_mul_.list(rows);
