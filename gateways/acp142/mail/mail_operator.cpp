@@ -57,12 +57,42 @@ std::optional<MailId> id_of(const control::Words& words) {
   return MailId{*id};
 }
 
-std::optional<OperatorVerb> change_of(std::string_view verb) {
-  if (verb == "hold") return OperatorVerb::hold;
-  if (verb == "release") return OperatorVerb::release;
-  if (verb == "retry") return OperatorVerb::requeue;
-  if (verb == "cancel") return OperatorVerb::remove;
-  return std::nullopt;
+// "queue all=1 state=deferred station=NUMBER from=ADDRESS", each word where it is wanted.
+Result<MailFilter> filter_of(const control::Words& words) {
+  MailFilter filter;
+  for (const std::string_view word : words) {
+    const std::size_t equals = std::min(word.find('='), word.size());
+    const std::string_view key = word.substr(0, equals);
+    const std::string_view value = word.substr(std::min(equals + 1, word.size()));
+    if (key == "all") {
+      filter.finished = true;
+    } else if (key == "state") {
+      const auto state = gateways::parse_spool_state(value);
+      if (!state) return Error{ErrorCode::bad_field, "no such state: " + std::string(value)};
+      filter.state = *state;
+    } else if (key == "station") {
+      filter.station = NodeId{number_of<std::uint32_t>(value).value_or(0)};
+    } else if (key == "from") {
+      filter.from = value;
+    } else {
+      return Error{ErrorCode::bad_field, "queue takes all, state, station and from"};
+    }
+  }
+  return filter;
+}
+
+std::string_view to_string(OperatorVerb verb) {
+  switch (verb) {
+    case OperatorVerb::hold:
+      return "hold";
+    case OperatorVerb::release:
+      return "release";
+    case OperatorVerb::requeue:
+      return "retry";
+    case OperatorVerb::remove:
+      return "cancel";
+  }
+  return {};
 }
 
 }  // namespace
@@ -79,7 +109,7 @@ std::string MailOperator::unheard_groups(const std::vector<NodeId>& stations) co
 }
 
 // The spool has the change before the answer says so; what is on the air follows.
-Result<std::string> MailOperator::change(OperatorVerb verb, std::string_view word, MailId id) {
+Result<std::string> MailOperator::change(OperatorVerb verb, MailId id) {
   const MailCore::InHand in_hand = links_.mail.in_hand(id);
   if (in_hand == MailCore::InHand::ending) {
     return Error{ErrorCode::refused, "its attempt is just ending, ask again"};
@@ -88,10 +118,12 @@ Result<std::string> MailOperator::change(OperatorVerb verb, std::string_view wor
   const bool reserve = links_.store.has_reserve();
   const auto done = links_.store.change(verb, id, utc_now(), under_way);
   if (reserve && !links_.store.has_reserve()) {
-    LogLine(links_.log, LogLevel::error, "spool_disk_full").kv("by", word);
+    LogLine(links_.log, LogLevel::error, "spool_disk_full").kv("by", to_string(verb));
   }
   if (!done) return done.error();
-  LogLine(links_.log, LogLevel::info, "mail_changed").kv("by", word).kv("mail", id.value);
+  LogLine(links_.log, LogLevel::info, "mail_changed")
+      .kv("by", to_string(verb))
+      .kv("mail", id.value);
   links_.mail.on_operator(links_.now(), id, verb);
   if (verb == OperatorVerb::requeue) {
     // The operator wants it tried now, so its stations are not left alone any longer.
@@ -132,27 +164,10 @@ std::string MailOperator::waits_for(const MailItem& mail) const {
   return "its turn" + whom;
 }
 
-// "queue all=1 state=deferred station=NUMBER from=ADDRESS", each word where it is wanted.
-Result<std::string> MailOperator::queue(const control::Words& words) {
-  MailFilter filter;
-  for (const std::string_view word : words) {
-    const std::size_t equals = std::min(word.find('='), word.size());
-    const std::string_view key = word.substr(0, equals);
-    const std::string_view value = word.substr(std::min(equals + 1, word.size()));
-    if (key == "all") {
-      filter.finished = true;
-    } else if (key == "state") {
-      const auto state = gateways::parse_spool_state(value);
-      if (!state) return Error{ErrorCode::bad_field, "no such state: " + std::string(value)};
-      filter.state = *state;
-    } else if (key == "station") {
-      filter.station = NodeId{number_of<std::uint32_t>(value).value_or(0)};
-    } else if (key == "from") {
-      filter.from = value;
-    } else {
-      return Error{ErrorCode::bad_field, "queue takes all, state, station and from"};
-    }
-  }
+std::optional<Result<std::string>> MailOperator::queue(const control::Words& words) {
+  const auto read = filter_of(words);
+  if (!read) return read.error();
+  const MailFilter& filter = *read;
   const auto items = links_.store.list(filter, kRowsListed + 1);
   if (!items) return items.error();
   proto::MailQueue queue;
@@ -177,7 +192,7 @@ Result<std::string> MailOperator::queue(const control::Words& words) {
     mail.set_last(item.reason);
     mail.set_unheard_groups(unheard_groups(links_.mail.waits_for(item.id)));
   }
-  return control::answer_json(std::move(queue));
+  return Result<std::string>(control::answer_json(std::move(queue)));
 }
 
 std::string MailOperator::nothing_listed(const MailFilter& filter) {
@@ -233,10 +248,17 @@ Result<proto::MailDetails> MailOperator::details(MailId id) {
   return to;
 }
 
-Result<std::string> MailOperator::show(MailId id) {
-  const auto mail = details(id);
+std::optional<Result<std::string>> MailOperator::show(const control::Words& words) {
+  const auto id = id_of(words);
+  if (!id) return std::nullopt;
+  const auto mail = details(*id);
   if (!mail) return mail.error();
-  return control::json_of(*mail);
+  return Result<std::string>(control::json_of(*mail));
+}
+
+std::optional<Result<std::string>> MailOperator::trace(const control::Words& words) {
+  if (words.size() != 1) return std::nullopt;
+  return trace(words[0]);
 }
 
 // All copies of one message, and the reports on it, oldest first; for an address or a Message-ID
@@ -270,7 +292,8 @@ Result<std::string> MailOperator::trace(std::string_view word) {
   return control::answer_json(std::move(trace));
 }
 
-Result<std::string> MailOperator::stations() {
+std::optional<Result<std::string>> MailOperator::stations(const control::Words& words) {
+  if (!words.empty()) return std::nullopt;
   const auto rows = links_.store.stations();
   if (!rows) return rows.error();
   const auto waiting = links_.store.waiting();
@@ -302,7 +325,7 @@ Result<std::string> MailOperator::stations() {
     }
     to.set_unheard_groups(unheard_groups({station.node}));
   }
-  return control::answer_json(std::move(list));
+  return Result<std::string>(control::answer_json(std::move(list)));
 }
 
 void MailOperator::add_clocks(proto::MailStatus& status) const {
@@ -322,7 +345,8 @@ void MailOperator::add_clocks(proto::MailStatus& status) const {
   }
 }
 
-Result<std::string> MailOperator::status() {
+std::optional<Result<std::string>> MailOperator::status(const control::Words& words) {
+  if (!words.empty()) return std::nullopt;
   proto::MailStatus status;
   *status.mutable_program() = links_.program();
   status.set_bearer(links_.config.udp ? "udp" : "sis");
@@ -332,7 +356,7 @@ Result<std::string> MailOperator::status() {
   status.set_active(static_cast<std::uint32_t>(links_.mail.active()));
   status.set_spool_reserve(links_.store.has_reserve());
   add_clocks(status);
-  return control::answer_json(std::move(status));
+  return Result<std::string>(control::answer_json(std::move(status)));
 }
 
 std::optional<Result<std::string>> MailOperator::set_station(const control::Words& words) {
@@ -357,58 +381,64 @@ std::optional<Result<std::string>> MailOperator::emcon(const control::Words& wor
   return Result<std::string>(control::answer_json(std::move(state)));
 }
 
-std::optional<Result<std::string>> MailOperator::change(std::string_view verb,
-                                                        const control::Words& words) {
+template <OperatorVerb verb>
+std::optional<Result<std::string>> MailOperator::change(const control::Words& words) {
   const auto id = id_of(words);
-  const auto asked = change_of(verb);
-  if (!id || !asked) return std::nullopt;
-  return change(*asked, verb, *id);
+  if (!id) return std::nullopt;
+  return change(verb, *id);
 }
 
-std::optional<Result<std::string>> MailOperator::answer(std::string_view verb,
-                                                        const control::Words& words) {
-  if (verb == "queue") return queue(words);
-  if (verb == "emcon") return emcon(words);
-  if (verb == "station") return set_station(words);
-  if (verb == "trace") return words.size() == 1 ? std::optional(trace(words[0])) : std::nullopt;
-  if (verb == "show") {
-    const auto id = id_of(words);
-    return id ? std::optional(show(*id)) : std::nullopt;
-  }
-  if (change_of(verb)) return change(verb, words);
-  if (!words.empty()) return std::nullopt;
-  return verb == "stations" ? stations() : status();
+struct MailOperator::Request {
+  control::VerbInfo verb;
+  control::VerbTable::Answer (MailOperator::*answer)(const control::Words& words);
+};
+
+const std::vector<MailOperator::Request>& MailOperator::requests() {
+  using control::answered_by;
+  static const std::vector<Request> table = {
+      {{"status", "", "the state of the gateway", answered_by<proto::MailStatus>},
+       &MailOperator::status},
+      {{"queue", "[--all] [--state STATE] [--station NAME] [--from ADDRESS]",
+        "the messages that are not over, and what they wait for", answered_by<proto::MailQueue>},
+       &MailOperator::queue},
+      {{"trace", "ID|MESSAGE-ID|ADDRESS", "the whole course of a message",
+        answered_by<proto::MailTrace>},
+       &MailOperator::trace},
+      {{"show", "ID", "one message and each of its recipients", answered_by<proto::MailDetails>},
+       &MailOperator::show},
+      {{"hold", "ID", "keep it until it is released", answered_by<proto::Done>},
+       &MailOperator::change<OperatorVerb::hold>},
+      {{"release", "ID", "let a held message go on", answered_by<proto::Done>},
+       &MailOperator::change<OperatorVerb::release>},
+      {{"retry", "ID", "try again at once, with its first lifetime", answered_by<proto::Done>},
+       &MailOperator::change<OperatorVerb::requeue>},
+      {{"cancel", "ID", "forget it without a report", answered_by<proto::Done>},
+       &MailOperator::change<OperatorVerb::remove>},
+      {{"stations", "", "each station: its state, and the messages that wait for it",
+        answered_by<proto::StationList>},
+       &MailOperator::stations},
+      {{"station", "NAME silent|answering", "tell whether that station is in EMCON",
+        answered_by<proto::Done>},
+       &MailOperator::set_station},
+      {{"emcon", "on|off|show", "begin or end the silence of this station, or show it",
+        answered_by<proto::MailEmcon>},
+       &MailOperator::emcon},
+  };
+  return table;
 }
 
 void MailOperator::add_verbs(control::VerbTable& table) {
-  for (const control::VerbInfo& verb : mail_verbs()) {
-    table.add(verb, [this, name = verb.name](const control::Words& words) {
-      return answer(name, words);
+  for (const Request& request : requests()) {
+    table.add(request.verb, [this, answer = request.answer](const control::Words& words) {
+      return (this->*answer)(words);
     });
   }
 }
 
-const std::vector<control::VerbInfo>& mail_verbs() {
-  using control::answered_by;
-  static const std::vector<control::VerbInfo> table = {
-      {"status", "", "the state of the gateway", answered_by<proto::MailStatus>},
-      {"queue", "[--all] [--state STATE] [--station NAME] [--from ADDRESS]",
-       "the messages that are not over, and what they wait for", answered_by<proto::MailQueue>},
-      {"trace", "ID|MESSAGE-ID|ADDRESS", "the whole course of a message",
-       answered_by<proto::MailTrace>},
-      {"show", "ID", "one message and each of its recipients", answered_by<proto::MailDetails>},
-      {"hold", "ID", "keep it until it is released", answered_by<proto::Done>},
-      {"release", "ID", "let a held message go on", answered_by<proto::Done>},
-      {"retry", "ID", "try again at once, with its first lifetime", answered_by<proto::Done>},
-      {"cancel", "ID", "forget it without a report", answered_by<proto::Done>},
-      {"stations", "", "each station: its state, and the messages that wait for it",
-       answered_by<proto::StationList>},
-      {"station", "NAME silent|answering", "tell whether that station is in EMCON",
-       answered_by<proto::Done>},
-      {"emcon", "on|off|show", "begin or end the silence of this station, or show it",
-       answered_by<proto::MailEmcon>},
-  };
-  return table;
+std::vector<control::VerbInfo> mail_verbs() {
+  std::vector<control::VerbInfo> verbs;
+  for (const auto& request : MailOperator::requests()) verbs.push_back(request.verb);
+  return verbs;
 }
 
 }  // namespace s5066::acp142

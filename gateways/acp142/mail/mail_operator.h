@@ -29,7 +29,7 @@ class Program;
 namespace s5066::acp142 {
 
 /// Returns the requests of the gateway besides the common ones, in the order of the help text.
-const std::vector<control::VerbInfo>& mail_verbs();
+std::vector<control::VerbInfo> mail_verbs();
 
 class MailOperator {
  public:
@@ -56,18 +56,25 @@ class MailOperator {
 
  private:
   using Answer = Result<std::string>;
-  std::optional<Answer> answer(std::string_view verb, const control::Words& words);
-  std::optional<Answer> change(std::string_view verb, const control::Words& words);
+  /// A request and the function that answers it.
+  struct Request;
+  friend std::vector<control::VerbInfo> mail_verbs();
+
+  static const std::vector<Request>& requests();
+  std::optional<Answer> queue(const control::Words& words);
+  std::optional<Answer> trace(const control::Words& words);
+  std::optional<Answer> show(const control::Words& words);
+  template <OperatorVerb verb>
+  std::optional<Answer> change(const control::Words& words);
+  std::optional<Answer> stations(const control::Words& words);
   std::optional<Answer> set_station(const control::Words& words);
   std::optional<Answer> emcon(const control::Words& words);
-  Answer queue(const control::Words& words);
+  std::optional<Answer> status(const control::Words& words);
+
   std::string nothing_listed(const MailFilter& filter);
-  Answer show(MailId id);
   Result<proto::MailDetails> details(MailId id);
   Answer trace(std::string_view word);
-  Answer stations();
-  Answer status();
-  Answer change(OperatorVerb verb, std::string_view word, MailId id);
+  Answer change(OperatorVerb verb, MailId id);
   std::string waits_for(const MailItem& mail) const;
   std::string unheard_groups(const std::vector<NodeId>& stations) const;
   void add_clocks(proto::MailStatus& status) const;
