@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <ctime>
 #include <filesystem>
 #include <iostream>
 #include <optional>
@@ -21,6 +20,7 @@
 #include "gateways/common/spool_lock.h"
 #include "gateways/common/sqlite_store.h"
 #include "gateways/file_relay/relay_setup.h"
+#include "s5066d/control/log_fields.h"
 #include "s5066d/control/station_names.h"
 #include "s5066d/posix/socket.h"
 
@@ -100,14 +100,6 @@ std::uint64_t octets_of(double value) {
   return value > 0 ? static_cast<std::uint64_t>(value) : 0;
 }
 
-std::string utc_text(UtcSeconds at) {
-  const std::time_t second = at.value;
-  std::tm utc{};
-  char text[sizeof "2026-01-01T00:00:00Z" + 8];  // years may have more digits
-  if (gmtime_r(&second, &utc) == nullptr) return std::to_string(at.value);
-  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc)};
-}
-
 /// Returns what a file waits for; empty for one that is over.
 std::string waits_for(const RelayConfig& config, const SpoolItem& item) {
   if (item.state == SpoolState::held) return "the operator, who holds it";
@@ -121,7 +113,7 @@ std::string waits_for(const RelayConfig& config, const SpoolItem& item) {
            std::to_string(octets_of((*transfer)->octets())) + " octets acknowledged";
   }
   if (item.next_try > posix::to_utc_seconds(posix::utc_now())) {
-    return "the next try at " + utc_text(item.next_try);
+    return "the next try at " + control::utc_text(item.next_try);
   }
   return "its turn";
 }
@@ -328,7 +320,8 @@ int show_file(const RelayConfig& config, SpoolId id, control::Form form) {
     file.set_transfer(transfer_id(item.updu_id, item.name, item.sha256));
   }
   file.set_last(item.reason);
-  if (!is_final(item.state)) file.set_expires(utc_text({item.created.value + config.lifetime_s}));
+  if (!is_final(item.state))
+    file.set_expires(control::utc_text(UtcSeconds{item.created.value + config.lifetime_s}));
   file.set_waits_for(waits_for(config, item));
   control::add_names(file, config.book);
   control::print(file, form);

@@ -47,15 +47,20 @@ LogFields fields_of(std::string_view line) {
 }
 
 std::string utc_text(Duration since_1970) {
-  using namespace std::chrono;
-  const auto ms = duration_cast<milliseconds>(since_1970).count();
-  const std::time_t second = ms / 1000;
-  std::tm utc{};
-  char stamp[48];
-  if (gmtime_r(&second, &utc) == nullptr) return std::to_string(second);
-  const std::size_t length = std::strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &utc);
-  std::snprintf(stamp + length, sizeof stamp - length, ".%03dZ", static_cast<int>(ms % 1000));
-  return stamp;
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(since_1970).count();
+  std::string text = utc_text(UtcSeconds{ms / 1000});
+  char fraction[8];
+  std::snprintf(fraction, sizeof fraction, ".%03dZ", static_cast<int>(ms % 1000));
+  if (text.ends_with('Z')) text.replace(text.size() - 1, 1, fraction);
+  return text;
+}
+
+std::string utc_text(UtcSeconds utc) {
+  const std::time_t second = utc.value;
+  std::tm calendar{};
+  char text[sizeof "2026-01-01T00:00:00Z" + 16];  // years may have more digits
+  if (gmtime_r(&second, &calendar) == nullptr) return std::to_string(utc.value);
+  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &calendar)};
 }
 
 }  // namespace s5066::control

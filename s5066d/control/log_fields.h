@@ -23,5 +23,7 @@ LogFields fields_of(std::string_view line);
 
 /// Returns a time since 1970 as 2026-01-31T12:00:00.000Z.
 std::string utc_text(Duration since_1970);
+/// Returns it as 2026-01-31T12:00:00Z.
+std::string utc_text(UtcSeconds utc);
 
 }  // namespace s5066::control

@@ -12,6 +12,7 @@
 #include "gateways/acp142/mail/mail_setup.h"
 #include "s5066d/base/duration_text.h"
 #include "s5066d/control/json.h"
+#include "s5066d/control/log_fields.h"
 #include "s5066d/posix/socket.h"
 
 namespace s5066::acp142 {
@@ -37,9 +38,14 @@ double number(MailId id) {
   return static_cast<double>(id.value);
 }
 
-/// Returns a date, or an empty text for none.
-std::string date_or_none(UtcSeconds utc) {
-  return utc.value == 0 ? std::string() : mail_date(utc);
+/// Returns a time, or an empty text for none.
+std::string time_or_none(UtcSeconds utc) {
+  return utc.value == 0 ? std::string() : control::utc_text(utc);
+}
+
+/// Returns the time of the next try; empty if it is due.
+std::string next_try_text(UtcSeconds next_try) {
+  return next_try > utc_now() ? control::utc_text(next_try) : std::string();
 }
 
 template <typename Number>
@@ -160,7 +166,8 @@ std::string MailOperator::waits_for(const MailItem& mail) const {
            stations;
   }
   const std::string whom = air ? " to " + stations : " to the mail server";
-  if (mail.next_try > utc_now()) return "the next try" + whom + " at " + mail_date(mail.next_try);
+  if (mail.next_try > utc_now())
+    return "the next try" + whom + " at " + control::utc_text(mail.next_try);
   return "its turn" + whom;
 }
 
@@ -216,13 +223,13 @@ Result<proto::MailDetails> MailOperator::details(MailId id) {
   to.set_priority(mail.priority);
   to.set_octets(number(mail.size));
   to.set_attempts(mail.attempts);
-  to.set_accepted(mail_date(mail.created));
-  to.set_expires(mail_date(mail.expiry));
-  to.set_next_try(mail_date(mail.next_try));
+  to.set_accepted(control::utc_text(mail.created));
+  to.set_expires(control::utc_text(mail.expiry));
+  if (!gateways::is_final(mail.state)) to.set_next_try(next_try_text(mail.next_try));
   to.set_from(to_string(mail.from));
   to.set_message_id(mail.label);
   if (mail.message_id != 0) to.set_msid(mail.message_id);
-  to.set_finished(date_or_none(mail.finished));
+  to.set_finished(time_or_none(mail.finished));
   to.set_waits_for(waits_for(mail));
   if (const auto course = links_.store.course(id)) {
     if (!course->came.empty()) to.set_accepted_by("SMTP from " + course->came);
@@ -312,17 +319,15 @@ std::optional<Result<std::string>> MailOperator::stations(const control::Words& 
     to.set_name(station.name);
     to.set_address(to_string(station.address));
     to.set_state(dead ? "dead" : "ok");
-    if (dead) to.set_dead_until(mail_date(known.dead_until));
+    if (dead) to.set_dead_until(control::utc_text(known.dead_until));
     to.set_failures(known.failures);
     to.set_messages(known.sequence);
     to.set_reason(known.reason);
     to.set_emcon(links_.emcon.is_silent(station.node) ? "silent" : "answering");
-    to.set_heard(date_or_none(links_.mail.heard(station.node)));
+    to.set_heard(time_or_none(links_.mail.heard(station.node)));
     to.set_waiting(number(mails.mails));
     to.set_octets(number(mails.octets));
-    if (mails.mails > 0) {
-      to.set_next_try(mails.next_try > utc_now() ? mail_date(mails.next_try) : "now");
-    }
+    if (mails.mails > 0) to.set_next_try(next_try_text(mails.next_try));
     to.set_unheard_groups(unheard_groups({station.node}));
   }
   return Result<std::string>(control::answer_json(std::move(list)));

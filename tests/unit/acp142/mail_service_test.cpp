@@ -164,6 +164,11 @@ TEST_F(MailServiceTest, the_operator_keeps_the_station_silent_over_a_restart) {
   ASSERT_EQ(shown.recipients_size(), 1);
   EXPECT_EQ(shown.recipients(0).address(), "x@ship.example");
   EXPECT_EQ(shown.recipients(0).station(), "ship");
+  for (const std::string& at : {shown.accepted(), shown.expires()}) {
+    EXPECT_TRUE(std::regex_match(at, std::regex(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)"))) << at;
+  }
+  EXPECT_EQ(shown.next_try(), "");  // it is due
+  EXPECT_EQ(ship_state().next_try(), "");
 
   start();
   EXPECT_EQ(ask("emcon show"), "on yes\nreason operator\n");
@@ -389,6 +394,9 @@ TEST_F(MailServiceTest, every_request_is_answered_by_its_message_or_by_an_error)
     } else {
       EXPECT_TRUE(about_mail) << request << ": " << json;  // such as release of what is not held
     }
+  }
+  for (const char* wrong : {"status now", "stations now", "trace", "show one", "hold", "emcon"}) {
+    EXPECT_NE(ask_json(wrong).find("\"code\": \"bad_field\""), std::string::npos) << wrong;
   }
   EXPECT_NE(ask_json("dance").find("\"code\": \"unsupported\""), std::string::npos);
   const auto events = asked<proto::Events>("events event=mail_accepted");

@@ -37,6 +37,12 @@ class Ring : public testing::Test {
   EventRing ring{sink, [this] { return now; }};
 };
 
+TEST(UtcText, gives_seconds_with_or_without_a_fraction) {
+  EXPECT_EQ(utc_text(UtcSeconds{1769860800}), "2026-01-31T12:00:00Z");
+  EXPECT_EQ(utc_text(seconds(1769860800) + std::chrono::milliseconds(7)),
+            "2026-01-31T12:00:00.007Z");
+}
+
 TEST_F(Ring, keeps_the_last_events_and_passes_all_lines_on) {
   for (std::size_t i = 1; i <= EventRing::kEventsMax + 5; ++i) {
     ring.write(LogLevel::info, "event n=" + std::to_string(i));
