@@ -24,8 +24,8 @@ bool is_configured(const MailConfig& config, NodeId node) {
 
 }  // namespace
 
-MailEmcon::MailEmcon(asio::io_context& io, Links links)
-    : io_(io), links_(std::move(links)), word_timer_(io) {}
+MailEmcon::MailEmcon(asio::io_context& io, Parts parts)
+    : io_(io), parts_(std::move(parts)), word_timer_(io) {}
 
 Result<void> MailEmcon::load(SqliteMailStore& store) {
   store_ = &store;
@@ -33,30 +33,30 @@ Result<void> MailEmcon::load(SqliteMailStore& store) {
   if (!said) return said.error();
   silences_ = std::move(said).value();
   const auto own = silences_.extract(kOurselves);
-  if (own_.on_operator(links_.config.start_in_emcon || (!own.empty() && own.mapped()))) {
+  if (own_.on_operator(parts_.config.start_in_emcon || (!own.empty() && own.mapped()))) {
     on_changed();
   }
-  for (const auto& station : links_.config.stations) {
-    links_.mail.on_silence_of(station.node, is_silent(station.node));
-    links_.p_mul.on_silence_of(links_.now(), station.node, is_silent(station.node));
+  for (const auto& station : parts_.config.stations) {
+    parts_.mail.on_silence_of(station.node, is_silent(station.node));
+    parts_.p_mul.on_silence_of(parts_.now(), station.node, is_silent(station.node));
   }
   return {};
 }
 
 bool MailEmcon::is_silent(NodeId node) const {
   if (const auto said = silences_.find(node); said != silences_.end()) return said->second;
-  const auto& stations = links_.config.stations;
+  const auto& stations = parts_.config.stations;
   return std::any_of(stations.begin(), stations.end(),
                      [node](const auto& one) { return one.node == node && one.silent; });
 }
 
 void MailEmcon::on_changed() {
   const bool silent = own_.silent();
-  LogLine(links_.log, LogLevel::warning, silent ? "emcon_begins" : "emcon_ends")
+  LogLine(parts_.log, LogLevel::warning, silent ? "emcon_begins" : "emcon_ends")
       .kv("by", own_.reason());
-  links_.carrier.on_silence(silent);
-  links_.p_mul.on_own_silence(links_.now(), silent, own_.listened());
-  links_.mail.on_own_silence(links_.now(), silent);
+  parts_.carrier.on_silence(silent);
+  parts_.p_mul.on_own_silence(parts_.now(), silent, own_.listened());
+  parts_.mail.on_own_silence(parts_.now(), silent);
 }
 
 void MailEmcon::on_bound() {
@@ -69,11 +69,11 @@ void MailEmcon::on_availability(sis::NodeStatus status) {
 
 // A node that we have bound to anew says that it is silent; that it is not, it may leave unsaid.
 void MailEmcon::wait_for_word() {
-  word_timer_.expires_after(links_.word_of_node);
+  word_timer_.expires_after(parts_.word_of_node);
   word_timer_.async_wait([this](boost::system::error_code error) {
     if (error) return;
     if (own_.on_no_word()) on_changed();
-    links_.drain();
+    parts_.drain();
   });
 }
 
@@ -83,9 +83,9 @@ Duration MailEmcon::begin_by_operator(bool on) {
   const bool said_before = own_.by_operator();
   if (own_.on_operator(on)) on_changed();
   if (!on || said_before) return {};
-  const Instant at = links_.now();
-  const Duration node_has = links_.carrier.clear_at(at) - at;
-  return links_.bind_again() ? node_has : Duration{};
+  const Instant at = parts_.now();
+  const Duration node_has = parts_.carrier.clear_at(at) - at;
+  return parts_.bind_again() ? node_has : Duration{};
 }
 
 // Silence begins before it is kept, and ends after.
@@ -97,7 +97,7 @@ Result<std::string> MailEmcon::set_own(bool on) {
   }
   if (!kept) return kept.error();
   if (!on) begin_by_operator(false);
-  asio::post(io_, links_.drain);
+  asio::post(io_, parts_.drain);
   if (own_.silent() && !on) return std::string("the node is in EMCON or cannot send");
   if (node_has > Duration{}) {
     const auto most = std::chrono::ceil<seconds>(node_has).count();
@@ -107,29 +107,29 @@ Result<std::string> MailEmcon::set_own(bool on) {
 }
 
 Result<void> MailEmcon::set_station(NodeId node, const std::string& word) {
-  if (!is_configured(links_.config, node)) return Error{ErrorCode::not_found, "no such station"};
+  if (!is_configured(parts_.config, node)) return Error{ErrorCode::not_found, "no such station"};
   if (word != "silent" && word != "answering") {
     return Error{ErrorCode::bad_field,
                  "'" + word + "' is no state of a station; use silent or answering"};
   }
   const bool silent = word == "silent";
   if (auto kept = store_->set_silence(node, silent); !kept) return kept;
-  LogLine(links_.log, LogLevel::info, "station_changed")
-      .kv("station", station_name(links_.config, node))
+  LogLine(parts_.log, LogLevel::info, "station_changed")
+      .kv("station", station_name(parts_.config, node))
       .kv("to", word);
   silences_[node] = silent;
-  links_.mail.on_silence_of(node, silent);
-  links_.p_mul.on_silence_of(links_.now(), node, silent);
-  if (!silent) links_.mail.on_answering(links_.now(), node);
-  asio::post(io_, links_.drain);
+  parts_.mail.on_silence_of(node, silent);
+  parts_.p_mul.on_silence_of(parts_.now(), node, silent);
+  if (!silent) parts_.mail.on_answering(parts_.now(), node);
+  asio::post(io_, parts_.drain);
   return {};
 }
 
 void MailEmcon::on_left_silence(NodeId node) {
   silences_[node] = false;
-  links_.mail.on_silence_of(node, false);
+  parts_.mail.on_silence_of(node, false);
   if (const auto kept = store_->set_silence(node, false); !kept) {
-    LogLine(links_.log, LogLevel::warning, "station_not_kept")
+    LogLine(parts_.log, LogLevel::warning, "station_not_kept")
         .kv("reason", to_string(kept.error()));
   }
 }

@@ -25,7 +25,7 @@ namespace s5066::acp142 {
 class MailEmcon {
  public:
   /// All of these outlive it.
-  struct Links {
+  struct Parts {
     const MailConfig& config;
     LogSink& log;
     MailCore& mail;
@@ -39,7 +39,7 @@ class MailEmcon {
     Duration word_of_node;  // after a bind; a node that is silent says so by then
   };
 
-  MailEmcon(boost::asio::io_context& io, Links links);
+  MailEmcon(boost::asio::io_context& io, Parts parts);
 
   /// Call before any socket is open.
   Result<void> load(SqliteMailStore& store);
@@ -64,7 +64,7 @@ class MailEmcon {
   Duration begin_by_operator(bool on);
 
   boost::asio::io_context& io_;
-  Links links_;
+  Parts parts_;
   boost::asio::steady_timer word_timer_;
   SqliteMailStore* store_ = nullptr;
   p_mul::OwnSilence own_;

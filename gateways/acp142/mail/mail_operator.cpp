@@ -106,41 +106,41 @@ std::string_view to_string(OperatorVerb verb) {
 // Empty where the stations hear all groups that they are sent to by.
 std::string MailOperator::unheard_groups(const std::vector<NodeId>& stations) const {
   std::string text;
-  for (const auto& [group, node] : links_.p_mul.sender().unheard(links_.now())) {
+  for (const auto& [group, node] : parts_.p_mul.sender().unheard(parts_.now())) {
     if (std::find(stations.begin(), stations.end(), node) == stations.end()) continue;
-    text += (text.empty() ? "" : "; ") + station_name(links_.config, node) +
-            " does not hear group " + group_name(links_.config, group);
+    text += (text.empty() ? "" : "; ") + station_name(parts_.config, node) +
+            " does not hear group " + group_name(parts_.config, group);
   }
   return text;
 }
 
 // The spool has the change before the answer says so; what is on the air follows.
 Result<std::string> MailOperator::change(OperatorVerb verb, MailId id) {
-  const MailCore::InHand in_hand = links_.mail.in_hand(id);
+  const MailCore::InHand in_hand = parts_.mail.in_hand(id);
   if (in_hand == MailCore::InHand::ending) {
     return Error{ErrorCode::refused, "its attempt is just ending, ask again"};
   }
   const bool under_way = in_hand == MailCore::InHand::under_way;
-  const bool reserve = links_.store.has_reserve();
-  const auto done = links_.store.change(verb, id, utc_now(), under_way);
-  if (reserve && !links_.store.has_reserve()) {
-    LogLine(links_.log, LogLevel::error, "spool_disk_full").kv("by", to_string(verb));
+  const bool reserve = parts_.store.has_reserve();
+  const auto done = parts_.store.change(verb, id, utc_now(), under_way);
+  if (reserve && !parts_.store.has_reserve()) {
+    LogLine(parts_.log, LogLevel::error, "spool_disk_full").kv("by", to_string(verb));
   }
   if (!done) return done.error();
-  LogLine(links_.log, LogLevel::info, "mail_changed")
+  LogLine(parts_.log, LogLevel::info, "mail_changed")
       .kv("by", to_string(verb))
       .kv("mail", id.value);
-  links_.mail.on_operator(links_.now(), id, verb);
+  parts_.mail.on_operator(parts_.now(), id, verb);
   if (verb == OperatorVerb::requeue) {
     // The operator wants it tried now, so its stations are not left alone any longer.
-    const auto item = links_.store.find(id);
+    const auto item = parts_.store.find(id);
     if (item && *item) {
       for (const MailTarget& target : (*item)->targets)
-        links_.mail.on_answering(links_.now(), target.station);
+        parts_.mail.on_answering(parts_.now(), target.station);
     }
   }
-  links_.mail.on_spool_changed(links_.now());
-  asio::post(links_.io, links_.drain);
+  parts_.mail.on_spool_changed(parts_.now());
+  asio::post(parts_.io, parts_.drain);
   return control::done_json();
 }
 
@@ -150,13 +150,13 @@ std::string MailOperator::waits_for(const MailItem& mail) const {
   if (mail.state == SpoolState::corrupt) return "the operator: it cannot be read";
   if (gateways::is_final(mail.state)) return {};
   const bool air = mail.transport == Transport::air;
-  if (air && links_.emcon.own().silent()) return "the end of EMCON";
+  if (air && parts_.emcon.own().silent()) return "the end of EMCON";
   std::string stations;
   bool silent = air;
   for (const MailTarget& target : mail.targets) {
     if (!is_open(target) || target.station.value == 0) continue;
-    silent = silent && links_.emcon.is_silent(target.station);
-    const std::string name = station_name(links_.config, target.station);
+    silent = silent && parts_.emcon.is_silent(target.station);
+    const std::string name = station_name(parts_.config, target.station);
     if ((" " + stations + ",").find(" " + name + ",") != std::string::npos) continue;
     stations += (stations.empty() ? "" : ", ") + name;
   }
@@ -175,7 +175,7 @@ std::optional<Result<std::string>> MailOperator::queue(const control::Words& wor
   const auto read = filter_of(words);
   if (!read) return read.error();
   const MailFilter& filter = *read;
-  const auto items = links_.store.list(filter, kRowsListed + 1);
+  const auto items = parts_.store.list(filter, kRowsListed + 1);
   if (!items) return items.error();
   proto::MailQueue queue;
   if (items->empty()) queue.set_note(nothing_listed(filter));
@@ -197,7 +197,7 @@ std::optional<Result<std::string>> MailOperator::queue(const control::Words& wor
     mail.set_message_id(item.label);
     mail.set_waits_for(waits_for(item));
     mail.set_last(item.reason);
-    mail.set_unheard_groups(unheard_groups(links_.mail.waits_for(item.id)));
+    mail.set_unheard_groups(unheard_groups(parts_.mail.waits_for(item.id)));
   }
   return Result<std::string>(control::answer_json(std::move(queue)));
 }
@@ -205,13 +205,13 @@ std::optional<Result<std::string>> MailOperator::queue(const control::Words& wor
 std::string MailOperator::nothing_listed(const MailFilter& filter) {
   const bool filtered = filter.state || filter.station || !filter.from.empty();
   if (filtered) return "no message matches";
-  const auto any = links_.store.list(1);
+  const auto any = parts_.store.list(1);
   if (filter.finished || (any && any->empty())) return "the spool is empty";
   return "nothing waits; `queue --all` lists what is over";
 }
 
 Result<proto::MailDetails> MailOperator::details(MailId id) {
-  const auto item = links_.store.find(id);
+  const auto item = parts_.store.find(id);
   if (!item) return item.error();
   if (!item->has_value()) return Error{ErrorCode::not_found, "no such message in the spool"};
   const MailItem& mail = **item;
@@ -231,10 +231,10 @@ Result<proto::MailDetails> MailOperator::details(MailId id) {
   if (mail.message_id != 0) to.set_msid(mail.message_id);
   to.set_finished(time_or_none(mail.finished));
   to.set_waits_for(waits_for(mail));
-  if (const auto course = links_.store.course(id)) {
+  if (const auto course = parts_.store.course(id)) {
     if (!course->came.empty()) to.set_accepted_by("SMTP from " + course->came);
     if (course->heard.message_id != 0) {
-      to.set_accepted_by("air from " + station_name(links_.config, course->heard.source) +
+      to.set_accepted_by("air from " + station_name(parts_.config, course->heard.source) +
                          ", msid " + std::to_string(course->heard.message_id));
     }
     if (course->about.value != 0) to.set_reports_on(number(course->about));
@@ -247,7 +247,7 @@ Result<proto::MailDetails> MailOperator::details(MailId id) {
     proto::MailRecipient& recipient = *to.add_recipients();
     recipient.set_address(target.recipient.address);
     if (target.station.value != 0) {
-      recipient.set_station(station_name(links_.config, target.station));
+      recipient.set_station(station_name(parts_.config, target.station));
     }
     recipient.set_state(std::string(gateways::to_string(target.state)));
     recipient.set_reason(target.reason);
@@ -275,13 +275,13 @@ Result<std::string> MailOperator::trace(std::string_view word) {
   if (const auto number = number_of<std::int64_t>(word)) {
     found.push_back({*number});
   } else {
-    auto ids = links_.store.trace(std::string(word), kMessagesTraced);
+    auto ids = parts_.store.trace(std::string(word), kMessagesTraced);
     if (!ids) return ids.error();
     found = std::move(ids).value();
   }
   std::set<MailId> all;
   for (const MailId id : found) {
-    const auto ids = links_.store.relatives(id);
+    const auto ids = parts_.store.relatives(id);
     if (!ids) return ids.error();
     all.insert(ids->begin(), ids->end());
   }
@@ -301,13 +301,13 @@ Result<std::string> MailOperator::trace(std::string_view word) {
 
 std::optional<Result<std::string>> MailOperator::stations(const control::Words& words) {
   if (!words.empty()) return std::nullopt;
-  const auto rows = links_.store.stations();
+  const auto rows = parts_.store.stations();
   if (!rows) return rows.error();
-  const auto waiting = links_.store.waiting();
+  const auto waiting = parts_.store.waiting();
   if (!waiting) return waiting.error();
   proto::StationList list;
-  if (links_.config.stations.empty()) list.set_note("no stations are configured");
-  for (const auto& station : links_.config.stations) {
+  if (parts_.config.stations.empty()) list.set_note("no stations are configured");
+  for (const auto& station : parts_.config.stations) {
     StationRow known;
     for (const StationRow& row : *rows) {
       if (row.station == station.node) known = row;
@@ -323,8 +323,8 @@ std::optional<Result<std::string>> MailOperator::stations(const control::Words& 
     to.set_failures(known.failures);
     to.set_messages(known.sequence);
     to.set_reason(known.reason);
-    to.set_emcon(links_.emcon.is_silent(station.node) ? "silent" : "answering");
-    to.set_heard(time_or_none(links_.mail.heard(station.node)));
+    to.set_emcon(parts_.emcon.is_silent(station.node) ? "silent" : "answering");
+    to.set_heard(time_or_none(parts_.mail.heard(station.node)));
     to.set_waiting(number(mails.mails));
     to.set_octets(number(mails.octets));
     if (mails.mails > 0) to.set_next_try(next_try_text(mails.next_try));
@@ -336,16 +336,16 @@ std::optional<Result<std::string>> MailOperator::stations(const control::Words& 
 void MailOperator::add_clocks(proto::MailStatus& status) const {
   const auto apart = [&](NodeId node, std::chrono::seconds ours_ahead, Instant seen_at) {
     proto::StationClock& clock = *status.add_clocks_apart();
-    clock.set_station(station_name(links_.config, node));
+    clock.set_station(station_name(parts_.config, node));
     clock.set_at_least(duration_text(ours_ahead));
     clock.set_at_least_s(static_cast<double>(std::abs(ours_ahead.count())));
     clock.set_ours(ours_ahead.count() > 0 ? "ahead" : "behind");
-    clock.set_seen_s(to_seconds(links_.now() - seen_at));
+    clock.set_seen_s(to_seconds(parts_.now() - seen_at));
   };
-  for (const auto& [node, clock] : links_.p_mul.receiver().clocks_apart()) {
+  for (const auto& [node, clock] : parts_.p_mul.receiver().clocks_apart()) {
     apart(node, clock.at_least, clock.seen_at);
   }
-  for (const auto& [node, clock] : links_.mail.clocks_apart()) {
+  for (const auto& [node, clock] : parts_.mail.clocks_apart()) {
     apart(node, -clock.ahead, clock.seen_at);
   }
 }
@@ -353,13 +353,13 @@ void MailOperator::add_clocks(proto::MailStatus& status) const {
 std::optional<Result<std::string>> MailOperator::status(const control::Words& words) {
   if (!words.empty()) return std::nullopt;
   proto::MailStatus status;
-  *status.mutable_program() = links_.program();
-  status.set_bearer(links_.config.udp ? "udp" : "sis");
-  status.set_bound(links_.bound());
-  status.set_emcon(std::string(links_.emcon.own().reason()));
-  status.set_smtp_port(links_.smtp_port());
-  status.set_active(static_cast<std::uint32_t>(links_.mail.active()));
-  status.set_spool_reserve(links_.store.has_reserve());
+  *status.mutable_program() = parts_.program();
+  status.set_bearer(parts_.config.udp ? "udp" : "sis");
+  status.set_bound(parts_.bound());
+  status.set_emcon(std::string(parts_.emcon.own().reason()));
+  status.set_smtp_port(parts_.smtp_port());
+  status.set_active(static_cast<std::uint32_t>(parts_.mail.active()));
+  status.set_spool_reserve(parts_.store.has_reserve());
   add_clocks(status);
   return Result<std::string>(control::answer_json(std::move(status)));
 }
@@ -367,7 +367,7 @@ std::optional<Result<std::string>> MailOperator::status(const control::Words& wo
 std::optional<Result<std::string>> MailOperator::set_station(const control::Words& words) {
   const auto node = words.size() == 2 ? number_of<std::uint32_t>(words[0]) : std::nullopt;
   if (!node) return std::nullopt;
-  const auto set = links_.emcon.set_station({*node}, std::string(words[1]));
+  const auto set = parts_.emcon.set_station({*node}, std::string(words[1]));
   return set ? Result<std::string>(control::done_json()) : set.error();
 }
 
@@ -377,12 +377,12 @@ std::optional<Result<std::string>> MailOperator::emcon(const control::Words& wor
   if (word != "show" && word != "on" && word != "off") return std::nullopt;
   proto::MailEmcon state;
   if (word != "show") {
-    auto note = links_.emcon.set_own(word == "on");
+    auto note = parts_.emcon.set_own(word == "on");
     if (!note) return note.error();
     state.set_note(std::move(note).value());
   }
-  state.set_on(links_.emcon.own().silent());
-  state.set_reason(std::string(links_.emcon.own().reason()));
+  state.set_on(parts_.emcon.own().silent());
+  state.set_reason(std::string(parts_.emcon.own().reason()));
   return Result<std::string>(control::answer_json(std::move(state)));
 }
 

@@ -34,7 +34,7 @@ std::vector<control::VerbInfo> mail_verbs();
 class MailOperator {
  public:
   /// All of these outlive it.
-  struct Links {
+  struct Parts {
     boost::asio::io_context& io;
     const MailConfig& config;
     LogSink& log;
@@ -49,7 +49,7 @@ class MailOperator {
     std::function<proto::Program()> program;
   };
 
-  explicit MailOperator(Links links) : links_(std::move(links)) {}
+  explicit MailOperator(Parts parts) : parts_(std::move(parts)) {}
 
   /// Adds mail_verbs() to a table, which lives no longer than this object.
   void add_verbs(control::VerbTable& table);
@@ -79,7 +79,7 @@ class MailOperator {
   std::string unheard_groups(const std::vector<NodeId>& stations) const;
   void add_clocks(proto::MailStatus& status) const;
 
-  Links links_;
+  Parts parts_;
 };
 
 }  // namespace s5066::acp142

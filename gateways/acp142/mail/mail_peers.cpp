@@ -16,9 +16,9 @@ constexpr std::size_t kQueueMax = 256;  // all that a core has at the node
 
 }  // namespace
 
-MailPeers::MailPeers(boost::asio::io_context& io, Links links, Rng& rng)
-    : io_(io), links_(std::move(links)), rng_(rng) {
-  const MailConfig& config = links_.config;
+MailPeers::MailPeers(boost::asio::io_context& io, Parts parts, Rng& rng)
+    : io_(io), parts_(std::move(parts)), rng_(rng) {
+  const MailConfig& config = parts_.config;
   if (takes_mail_by(MailWay::cftp, config)) {
     cftp_.emplace(MailWay::cftp, kCftpSap, cftp_config(config), rng_);
   }
@@ -38,11 +38,11 @@ void MailPeers::each(const Call& call) {
 template <typename Core>
 void MailPeers::make_client(Bearer<Core>& bearer) {
   sis::Client::Config client;
-  client.host = links_.config.sis_host;
-  client.port = links_.config.sis_port;
+  client.host = parts_.config.sis_host;
+  client.port = parts_.config.sis_port;
   client.core.sap = bearer.sap;
   client.core.queue_max = kQueueMax;
-  client.core.rank = links_.config.rank;
+  client.core.rank = parts_.config.rank;
   client.core.service = {.mode = sis::TransmissionMode::arq,
                          .confirmation = sis::Confirmation::node};
   bearer.client = std::make_unique<sis::Client>(
@@ -59,7 +59,7 @@ template <typename Core>
 void MailPeers::bind_again(Bearer<Core>& bearer) {
   if (!bearer.started) return;
   bearer.requests.clear();
-  bearer.core.on_sis(links_.now(), gateways::SisLost{});
+  bearer.core.on_sis(parts_.now(), gateways::SisLost{});
   earlier_clients_.add(bearer.client->counters());
   make_client(bearer);
   bearer.client->start();
@@ -88,12 +88,12 @@ void MailPeers::on_sis(Bearer<Core>& bearer, const sis::Event& event) {
   const bool bound = std::holds_alternative<gateways::SisBound>(*ours);
   const bool lost = std::holds_alternative<gateways::SisLost>(*ours);
   if (bound || lost) {
-    LogLine(links_.log, lost ? LogLevel::warning : LogLevel::info, "sis")
+    LogLine(parts_.log, lost ? LogLevel::warning : LogLevel::info, "sis")
         .kv("way", std::string_view(to_string(bearer.way)))
         .kv("event", sis::to_string(event));
   }
-  bearer.core.on_sis(links_.now(), *ours);
-  links_.drain();
+  bearer.core.on_sis(parts_.now(), *ours);
+  parts_.drain();
 }
 
 // --- From the mail side --------------------------------------------------------------------------
@@ -102,25 +102,25 @@ void MailPeers::carry_out(const HandOver& hand_over) {
   bool taken = false;
   each([&](auto& bearer) {
     if (bearer.way != hand_over.way) return;
-    bearer.core.request_send(links_.now(), hand_over);
+    bearer.core.request_send(parts_.now(), hand_over);
     taken = true;
   });
   if (taken) return;
-  links_.mail.on_peer_ended(
-      links_.now(), {.id = hand_over.id,
+  parts_.mail.on_peer_ended(
+      parts_.now(), {.id = hand_over.id,
                      .station = hand_over.station,
                      .done = done_with(*hand_over.mail, RecipientOutcome::Kind::deferred, "4.3.5",
                                        "the gateway has no client for this station")});
 }
 
 void MailPeers::carry_out(MailId withdrawn) {
-  each([&](auto& bearer) { bearer.core.request_withdraw(links_.now(), withdrawn); });
+  each([&](auto& bearer) { bearer.core.request_withdraw(parts_.now(), withdrawn); });
 }
 
 void MailPeers::carry_out(const MailCore::ConfirmPeer& confirm) {
   each([&](auto& bearer) {
     if (bearer.way != confirm.ticket.way) return;
-    bearer.core.on_committed(links_.now(), confirm.ticket, confirm.outcome);
+    bearer.core.on_committed(parts_.now(), confirm.ticket, confirm.outcome);
   });
 }
 
@@ -135,12 +135,12 @@ bool MailPeers::drain() {
 template <typename Core>
 bool MailPeers::drain(Bearer<Core>& bearer) {
   bool some = false;
-  const Instant now = links_.now();
+  const Instant now = parts_.now();
   while (auto unidata = bearer.core.poll_unidata(now)) {
     const gateways::SisRequestId id = unidata->id;
     const auto accepted = bearer.requests.request(*bearer.client, *std::move(unidata));
     if (accepted) continue;
-    LogLine(links_.log, LogLevel::warning, "request_refused")
+    LogLine(parts_.log, LogLevel::warning, "request_refused")
         .kv("way", std::string_view(to_string(bearer.way)))
         .kv("reason", to_string(accepted.error()));
     bearer.core.on_sis(now, gateways::SisUnresolved{id});
@@ -148,10 +148,10 @@ bool MailPeers::drain(Bearer<Core>& bearer) {
   while (auto event = bearer.core.poll_event()) {
     some = true;
     if (auto* ended = std::get_if<PeerEnded>(&*event)) {
-      links_.mail.on_peer_ended(now, *ended);
+      parts_.mail.on_peer_ended(now, *ended);
     } else if (auto* received = std::get_if<PeerReceived>(&*event)) {
-      links_.mail.on_heard(now, received->station);
-      links_.mail.on_peer_mail(now, std::move(*received));
+      parts_.mail.on_heard(now, received->station);
+      parts_.mail.on_peer_mail(now, std::move(*received));
     } else {
       tell(std::get<PeerNews>(*event));
     }
@@ -160,14 +160,14 @@ bool MailPeers::drain(Bearer<Core>& bearer) {
 }
 
 void MailPeers::tell(const PeerNews& news) {
-  LogLine line(links_.log, LogLevel::warning, to_string(news.kind));
+  LogLine line(parts_.log, LogLevel::warning, to_string(news.kind));
   line.kv("way", std::string_view(to_string(news.way))).kv("address", to_string(news.address));
   if (news.octets != 0) line.kv("octets", news.octets);
   if (!news.detail.empty()) line.kv("detail", std::string_view(news.detail));
 }
 
 void MailPeers::on_deadline() {
-  each([this](auto& bearer) { bearer.core.on_deadline(links_.now()); });
+  each([this](auto& bearer) { bearer.core.on_deadline(parts_.now()); });
 }
 
 std::optional<Instant> MailPeers::next_deadline() const {

@@ -25,7 +25,7 @@ namespace s5066::acp142 {
 class MailPeers {
  public:
   /// All of these outlive it.
-  struct Links {
+  struct Parts {
     const MailConfig& config;
     LogSink& log;
     MailCore& mail;
@@ -33,7 +33,7 @@ class MailPeers {
     std::function<void()> drain;
   };
 
-  MailPeers(boost::asio::io_context& io, Links links, Rng& rng);
+  MailPeers(boost::asio::io_context& io, Parts parts, Rng& rng);
 
   void start();
   void stop();
@@ -87,7 +87,7 @@ class MailPeers {
   void tell(const PeerNews& news);
 
   boost::asio::io_context& io_;
-  Links links_;
+  Parts parts_;
   Rng& rng_;
   CounterSet<sis::ClientCounter> earlier_clients_;
   AddressTable table_;  // for what others send

@@ -216,7 +216,7 @@ Result<void> MailService::start() {
       [this](SessionId session, SmtpServerCore::Commit commit) {
         on_commit(session, std::move(commit));
       });
-  operator_.emplace(MailOperator::Links{.io = io_,
+  operator_.emplace(MailOperator::Parts{.io = io_,
                                         .config = config_,
                                         .log = log_,
                                         .mail = mail_,
