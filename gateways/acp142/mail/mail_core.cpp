@@ -925,13 +925,13 @@ void MailCore::on_accepted(Instant, MessageKey key, const Accepted& accepted) {
 // --- The end of an attempt -----------------------------------------------------------------------
 
 // P_MUL ends what it has, or may have; what it has not been given yet is ended here.
-void MailCore::on_operator(Instant now, MailId id, OperatorVerb verb) {
-  if (verb == OperatorVerb::requeue) delay_at_ = now;  // its sender may have to be told of it again
+void MailCore::on_operator(Instant now, MailId id, SpoolChange asked) {
+  if (asked == SpoolChange::retry) delay_at_ = now;  // its sender may have to be told of it again
   const auto found = active_.find(id);
   if (found == active_.end()) return;
   Active& active = found->second;
-  active.withdrawn = verb != OperatorVerb::release;
-  active.removed = verb == OperatorVerb::remove;
+  active.withdrawn = asked != SpoolChange::release;
+  active.removed = asked == SpoolChange::cancel;
   if (active.withdrawn && active.submitted) {
     actions_.emplace_back(Cancel{{static_cast<std::uint64_t>(id.value)}});
   }

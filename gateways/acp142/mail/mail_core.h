@@ -129,7 +129,7 @@ class MailCore {
   /// The operator has changed a message in the spool that in_hand() said is `under_way`. Over the
   /// air it ends at once. What the mail server has been given cannot be taken back: that attempt
   /// ends by itself, and what is still open then is as the operator wants it.
-  void on_operator(Instant now, MailId id, OperatorVerb verb);
+  void on_operator(Instant now, MailId id, SpoolChange asked);
   /// Our own EMCON: what is not with P_MUL yet waits in the spool, and only ends there in time.
   void on_own_silence(Instant now, bool silent);
   /// A station in EMCON takes messages and does not answer; nobody gives it up for that.

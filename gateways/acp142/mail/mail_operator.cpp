@@ -87,20 +87,6 @@ Result<MailFilter> filter_of(const control::Words& words) {
   return filter;
 }
 
-std::string_view to_string(OperatorVerb verb) {
-  switch (verb) {
-    case OperatorVerb::hold:
-      return "hold";
-    case OperatorVerb::release:
-      return "release";
-    case OperatorVerb::requeue:
-      return "retry";
-    case OperatorVerb::remove:
-      return "cancel";
-  }
-  return {};
-}
-
 }  // namespace
 
 // Empty where the stations hear all groups that they are sent to by.
@@ -115,23 +101,23 @@ std::string MailOperator::unheard_groups(const std::vector<NodeId>& stations) co
 }
 
 // The spool has the change before the answer says so; what is on the air follows.
-Result<std::string> MailOperator::change(OperatorVerb verb, MailId id) {
+Result<std::string> MailOperator::change(SpoolChange asked, MailId id) {
   const MailCore::InHand in_hand = parts_.mail.in_hand(id);
   if (in_hand == MailCore::InHand::ending) {
     return Error{ErrorCode::refused, "its attempt is just ending, ask again"};
   }
   const bool under_way = in_hand == MailCore::InHand::under_way;
   const bool reserve = parts_.store.has_reserve();
-  const auto done = parts_.store.change(verb, id, utc_now(), under_way);
+  const auto done = parts_.store.change(asked, id, utc_now(), under_way);
   if (reserve && !parts_.store.has_reserve()) {
-    LogLine(parts_.log, LogLevel::error, "spool_disk_full").kv("by", to_string(verb));
+    LogLine(parts_.log, LogLevel::error, "spool_disk_full").kv("by", gateways::to_string(asked));
   }
   if (!done) return done.error();
   LogLine(parts_.log, LogLevel::info, "mail_changed")
-      .kv("by", to_string(verb))
+      .kv("by", gateways::to_string(asked))
       .kv("mail", id.value);
-  parts_.mail.on_operator(parts_.now(), id, verb);
-  if (verb == OperatorVerb::requeue) {
+  parts_.mail.on_operator(parts_.now(), id, asked);
+  if (asked == SpoolChange::retry) {
     // The operator wants it tried now, so its stations are not left alone any longer.
     const auto item = parts_.store.find(id);
     if (item && *item) {
@@ -386,11 +372,11 @@ std::optional<Result<std::string>> MailOperator::emcon(const control::Words& wor
   return Result<std::string>(control::answer_json(std::move(state)));
 }
 
-template <OperatorVerb verb>
+template <SpoolChange asked>
 std::optional<Result<std::string>> MailOperator::change(const control::Words& words) {
   const auto id = id_of(words);
   if (!id) return std::nullopt;
-  return change(verb, *id);
+  return change(asked, *id);
 }
 
 struct MailOperator::Request {
@@ -412,13 +398,13 @@ const std::vector<MailOperator::Request>& MailOperator::requests() {
       {{"show", "ID", "one message and each of its recipients", answered_by<proto::MailDetails>},
        &MailOperator::show},
       {{"hold", "ID", "keep it until it is released", answered_by<proto::Done>},
-       &MailOperator::change<OperatorVerb::hold>},
+       &MailOperator::change<SpoolChange::hold>},
       {{"release", "ID", "let a held message go on", answered_by<proto::Done>},
-       &MailOperator::change<OperatorVerb::release>},
+       &MailOperator::change<SpoolChange::release>},
       {{"retry", "ID", "try again at once, with its first lifetime", answered_by<proto::Done>},
-       &MailOperator::change<OperatorVerb::requeue>},
+       &MailOperator::change<SpoolChange::retry>},
       {{"cancel", "ID", "forget it without a report", answered_by<proto::Done>},
-       &MailOperator::change<OperatorVerb::remove>},
+       &MailOperator::change<SpoolChange::cancel>},
       {{"stations", "", "each station: its state, and the messages that wait for it",
         answered_by<proto::StationList>},
        &MailOperator::stations},

@@ -64,7 +64,7 @@ class MailOperator {
   std::optional<Answer> queue(const control::Words& words);
   std::optional<Answer> trace(const control::Words& words);
   std::optional<Answer> show(const control::Words& words);
-  template <OperatorVerb verb>
+  template <SpoolChange asked>
   std::optional<Answer> change(const control::Words& words);
   std::optional<Answer> stations(const control::Words& words);
   std::optional<Answer> set_station(const control::Words& words);
@@ -74,7 +74,7 @@ class MailOperator {
   std::string nothing_listed(const MailFilter& filter);
   Result<proto::MailDetails> details(MailId id);
   Answer trace(std::string_view word);
-  Answer change(OperatorVerb verb, MailId id);
+  Answer change(SpoolChange asked, MailId id);
   std::string waits_for(const MailItem& mail) const;
   std::string unheard_groups(const std::vector<NodeId>& stations) const;
   void add_clocks(proto::MailStatus& status) const;

@@ -20,6 +20,7 @@
 
 namespace s5066::acp142 {
 
+using gateways::SpoolChange;
 using gateways::SpoolState;
 using gateways::StoreTicket;
 
@@ -130,9 +131,6 @@ inline void renumber(MailItem& item) {
   item.block_octets = 0;
   for (MailTarget& target : item.targets) target.sequence = 0;
 }
-
-/// The changes that an operator may make to a message.
-enum class OperatorVerb : std::uint8_t { hold, release, requeue, remove };
 
 // --- Requests ------------------------------------------------------------------------------------
 
@@ -262,8 +260,8 @@ struct Done {};
 struct PurgedInPart {};
 using MailAnswer = std::variant<MailKept, TakenMail, Resumed, Done, PurgedInPart>;
 
-/// A message whose content is not what was accepted. It is parked until an operator requeues or
-/// deletes it.
+/// A message whose content is not what was accepted. It is parked until an operator asks for a
+/// retry or cancels it.
 struct MailTrouble {
   MailId id;
   std::string reason;

@@ -15,19 +15,19 @@ const Error kNoSuchMessage{ErrorCode::refused, "no such message in such a state"
 
 }  // namespace
 
-Result<void> MailChanges::change(OperatorVerb verb, MailId id, UtcSeconds now, bool under_way) {
+Result<void> MailChanges::change(SpoolChange asked, MailId id, UtcSeconds now, bool under_way) {
   auto transaction = Transaction::begin(*db_);
   if (!transaction) return transaction.error();
   Result<void> done;
-  switch (verb) {
-    case OperatorVerb::hold:
+  switch (asked) {
+    case SpoolChange::hold:
       done = update(*db_,
                     under_way ? "UPDATE mail SET state = 'held' WHERE id = ? AND state = 'active'"
                               : "UPDATE mail SET state = 'held' WHERE id = ? AND state IN "
                                 "('incoming', 'deferred')",
                     id.value);
       break;
-    case OperatorVerb::release:
+    case SpoolChange::release:
       done = under_way
                  ? update(*db_, "UPDATE mail SET state = 'active' WHERE id = ? AND state = 'held'",
                           id.value)
@@ -36,16 +36,18 @@ Result<void> MailChanges::change(OperatorVerb verb, MailId id, UtcSeconds now, b
                           "state = 'held'",
                           now.value, id.value);
       break;
-    case OperatorVerb::requeue:
-      done = requeue(id, now, under_way);
+    case SpoolChange::retry:
+      done = retry(id, now, under_way);
       break;
-    case OperatorVerb::remove:
-      done = remove(id, under_way);
+    case SpoolChange::cancel:
+      done = cancel(id, under_way);
       break;
+    case SpoolChange::count:
+      return Error{ErrorCode::bad_field, "change of a message"};
   }
   if (!done) return done;
   if (db_->changes() == 0) return kNoSuchMessage;
-  if (verb == OperatorVerb::requeue) {
+  if (asked == SpoolChange::retry) {
     done =
         update(*db_,
                "UPDATE mail_target SET state = 'deferred' WHERE mail = ? AND state IN ('failed', "
@@ -58,7 +60,7 @@ Result<void> MailChanges::change(OperatorVerb verb, MailId id, UtcSeconds now, b
 }
 
 // The marks of a message that is under way stay, because it may reach its recipients all the same.
-Result<void> MailChanges::remove(MailId id, bool under_way) {
+Result<void> MailChanges::cancel(MailId id, bool under_way) {
   bool there = false;
   {
     auto row = db_->prepare("SELECT 1 FROM mail WHERE id = ? AND (? OR state <> 'active')");
@@ -77,7 +79,7 @@ Result<void> MailChanges::remove(MailId id, bool under_way) {
 // The message gets its whole lifetime again, and its sender may be told again that it is late,
 // because the sender was told that it was over. A message that keeps its number ends before its
 // receivers may have forgotten the number.
-Result<void> MailChanges::requeue(MailId id, UtcSeconds now, bool under_way) {
+Result<void> MailChanges::retry(MailId id, UtcSeconds now, bool under_way) {
   const std::string states =
       under_way ? "('active', 'held')" : "('deferred', 'failed', 'expired', 'held', 'corrupt')";
   const std::string renumbered =

@@ -17,11 +17,11 @@ class MailChanges {
 
   /// Makes the change in one commit. `refused` if the state of the message does not allow it.
   /// `under_way`: the mail core has it in hand, and goes on with it or lets it go.
-  Result<void> change(OperatorVerb verb, MailId id, UtcSeconds now, bool under_way);
+  Result<void> change(SpoolChange asked, MailId id, UtcSeconds now, bool under_way);
 
  private:
-  Result<void> requeue(MailId id, UtcSeconds now, bool under_way);
-  Result<void> remove(MailId id, bool under_way);
+  Result<void> retry(MailId id, UtcSeconds now, bool under_way);
+  Result<void> cancel(MailId id, bool under_way);
 
   gateways::Database* db_;
   MailMarks marks_;

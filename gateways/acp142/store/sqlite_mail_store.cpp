@@ -671,11 +671,11 @@ Result<void> SqliteMailStore::read_received(UtcSeconds now, Resumed& resumed) {
 
 // --- Operators -----------------------------------------------------------------------------------
 
-Result<void> SqliteMailStore::change(OperatorVerb verb, MailId id, UtcSeconds now, bool under_way) {
+Result<void> SqliteMailStore::change(SpoolChange asked, MailId id, UtcSeconds now, bool under_way) {
   open_.stale = true;
   MailChanges changes(*db_, marks_);
-  auto done = changes.change(verb, id, now, under_way);
-  if (!done && needs_reserve(done.error())) done = changes.change(verb, id, now, under_way);
+  auto done = changes.change(asked, id, now, under_way);
+  if (!done && needs_reserve(done.error())) done = changes.change(asked, id, now, under_way);
   return done;
 }
 

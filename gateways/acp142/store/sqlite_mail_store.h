@@ -55,7 +55,7 @@ class SqliteMailStore {
   /// Carries out a command of an operator. `refused` where the state of the message does not allow
   /// it. One that is active can be changed only where the mail core says that it is `under_way`
   /// there; it is not taken again before the core has saved the end of its attempt.
-  Result<void> change(OperatorVerb verb, MailId id, UtcSeconds now, bool under_way = false);
+  Result<void> change(SpoolChange asked, MailId id, UtcSeconds now, bool under_way = false);
   Result<void> set_silence(NodeId node, bool silent);
 
   // MailQueries says what these return.

@@ -140,7 +140,7 @@ class MailCoreTest : public testing::Test {
     config.air.items_reserve = config.air.station_items_reserve = 0;
   }
   /// Applies the verb as the service does it, to the youngest message or to another one.
-  Result<void> operate(OperatorVerb verb, std::optional<MailId> which = {}) {
+  Result<void> operate(SpoolChange verb, std::optional<MailId> which = {}) {
     const MailId id = which ? *which : (*store->list(1)).at(0).id;
     const auto in_hand = core->in_hand(id);
     EXPECT_NE(in_hand, MailCore::InHand::ending);

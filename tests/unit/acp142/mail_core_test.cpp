@@ -328,7 +328,7 @@ TEST_F(MailCoreTest, what_is_delivered_or_deleted_in_time_is_not_late) {
   send({"<a@ship.example> NOTIFY=DELAY,SUCCESS"});
   end(kShip, Outcome::delivered);
   send({"<a@ship.example> NOTIFY=DELAY"});
-  ASSERT_TRUE(operate(OperatorVerb::remove));
+  ASSERT_TRUE(operate(SpoolChange::cancel));
   end(kShip, Outcome::cancelled, 1);
   wait(config.delay_after + hours(1));
   EXPECT_TRUE(deliveries.empty());

@@ -8,7 +8,7 @@ namespace {
 TEST_F(MailCoreTest, what_is_on_the_air_is_held_and_goes_on_later_for_those_who_lack_it) {
   send({"<all@fleet.example>"});
   end(kShip, Outcome::delivered);
-  ASSERT_TRUE(operate(OperatorVerb::hold));
+  ASSERT_TRUE(operate(SpoolChange::hold));
   ASSERT_EQ(cancelled, std::vector<MessageKey>{submissions[0].key});
   end(kBoat, Outcome::cancelled);
   EXPECT_EQ(newest(), SpoolState::held);
@@ -16,7 +16,7 @@ TEST_F(MailCoreTest, what_is_on_the_air_is_held_and_goes_on_later_for_those_who_
   wait(hours(1));
   EXPECT_EQ(submissions.size(), 1u);
   EXPECT_FALSE(was_told(MailNews::Kind::station_dead));
-  ASSERT_TRUE(operate(OperatorVerb::release));
+  ASSERT_TRUE(operate(SpoolChange::release));
   ASSERT_EQ(submissions.size(), 2u);
   // The message keeps the number and the octets that the boat may know already.
   EXPECT_EQ(submissions[1].message_id, submissions[0].message_id);
@@ -30,7 +30,7 @@ TEST_F(MailCoreTest, what_is_on_the_air_is_held_and_goes_on_later_for_those_who_
 
 TEST_F(MailCoreTest, what_is_held_stays_so_when_the_gateway_dies_before_p_mul_has_let_go_of_it) {
   send({"<a@ship.example>"});
-  ASSERT_TRUE(operate(OperatorVerb::hold));
+  ASSERT_TRUE(operate(SpoolChange::hold));
   start();
   EXPECT_EQ(newest(), SpoolState::held);
   EXPECT_EQ(submissions.size(), 1u);
@@ -38,7 +38,7 @@ TEST_F(MailCoreTest, what_is_held_stays_so_when_the_gateway_dies_before_p_mul_ha
 
 TEST_F(MailCoreTest, what_ends_before_it_can_be_held_is_over) {
   send({"<a@ship.example>"});
-  ASSERT_TRUE(operate(OperatorVerb::hold));
+  ASSERT_TRUE(operate(SpoolChange::hold));
   end(kShip, Outcome::delivered);
   EXPECT_EQ(newest(), SpoolState::delivered);
   EXPECT_EQ(core->active(), 0u);
@@ -46,8 +46,8 @@ TEST_F(MailCoreTest, what_ends_before_it_can_be_held_is_over) {
 
 TEST_F(MailCoreTest, what_is_held_and_released_before_p_mul_knows_goes_on) {
   send({"<a@ship.example>"});
-  ASSERT_TRUE(operate(OperatorVerb::hold));
-  ASSERT_TRUE(operate(OperatorVerb::release));
+  ASSERT_TRUE(operate(SpoolChange::hold));
+  ASSERT_TRUE(operate(SpoolChange::release));
   EXPECT_EQ(submissions.size(), 1u);  // the first attempt has not ended yet
   end(kShip, Outcome::cancelled);
   ASSERT_EQ(submissions.size(), 2u);
@@ -56,7 +56,7 @@ TEST_F(MailCoreTest, what_is_held_and_released_before_p_mul_knows_goes_on) {
 
 TEST_F(MailCoreTest, what_is_deleted_while_it_is_sent_ends_without_a_report) {
   send({"<all@fleet.example>"});
-  ASSERT_TRUE(operate(OperatorVerb::remove));
+  ASSERT_TRUE(operate(SpoolChange::cancel));
   EXPECT_EQ(cancelled.size(), 1u);
   end(kShip, Outcome::expired);  // it was reported before
   end(kBoat, Outcome::cancelled);
@@ -70,7 +70,7 @@ TEST_F(MailCoreTest, what_is_deleted_while_it_is_sent_ends_without_a_report) {
 TEST_F(MailCoreTest, what_is_requeued_while_it_is_sent_begins_anew_with_its_whole_lifetime) {
   send({"<a@ship.example>"}, "<op@shore.example> BY=1000;R");
   wait(seconds(600));
-  ASSERT_TRUE(operate(OperatorVerb::requeue));
+  ASSERT_TRUE(operate(SpoolChange::retry));
   EXPECT_EQ(submissions.size(), 1u);
   end(kShip, Outcome::cancelled);
   ASSERT_EQ(submissions.size(), 2u);
@@ -83,7 +83,7 @@ TEST_F(MailCoreTest, what_is_requeued_while_it_is_sent_begins_anew_with_its_whol
 TEST_F(MailCoreTest, what_is_requeued_is_tried_again_for_those_who_had_ended_before) {
   send({"<all@fleet.example>"}, "<>");
   end(kShip, Outcome::expired);
-  ASSERT_TRUE(operate(OperatorVerb::requeue));
+  ASSERT_TRUE(operate(SpoolChange::retry));
   end(kBoat, Outcome::delivered);  // it was reported before
   ASSERT_EQ(submissions.size(), 2u);
   ASSERT_EQ(submissions[1].destinations.size(), 1u);
@@ -97,9 +97,9 @@ TEST_F(MailCoreTest, what_is_requeued_is_tried_again_for_those_who_had_ended_bef
   wait(config.retry_min + config.spool_poll);
   ASSERT_EQ(deliveries.size(), 2u);
   EXPECT_EQ(deliveries[1].mail->envelope.recipients.at(0).address, "b@shore.example");
-  ASSERT_TRUE(operate(OperatorVerb::requeue));
-  ASSERT_TRUE(operate(OperatorVerb::hold));
-  ASSERT_TRUE(operate(OperatorVerb::release));
+  ASSERT_TRUE(operate(SpoolChange::retry));
+  ASSERT_TRUE(operate(SpoolChange::hold));
+  ASSERT_TRUE(operate(SpoolChange::release));
   finish_delivery(Kind::delivered);
   ASSERT_EQ(deliveries.size(), 3u);
   EXPECT_EQ(deliveries[2].mail->envelope.recipients.at(0).address, "a@shore.example");
@@ -129,7 +129,7 @@ TEST_F(MailCoreTest, what_expired_keeps_its_number_also_when_it_is_still_open_fo
   ASSERT_EQ(submissions[1].destinations.size(), 1u);
   wait(config.retry_min);
   end(kBoat, Outcome::expired, 1);
-  ASSERT_TRUE(operate(OperatorVerb::requeue));
+  ASSERT_TRUE(operate(SpoolChange::retry));
   ASSERT_EQ(submissions.size(), 3u);
   EXPECT_EQ(submissions[2].message_id, submissions[1].message_id);
   EXPECT_EQ(submissions[2].destinations.size(), 2u);
@@ -144,7 +144,7 @@ TEST_F(MailCoreTest, what_is_requeued_after_it_failed_is_late_again_after_the_sa
   wait(config.delay_after + minutes(2));
   ASSERT_EQ(count(MailNews::Kind::reported), 1u);  // this reports the failure
   finish_delivery(RecipientOutcome::Kind::delivered);
-  ASSERT_TRUE(operate(OperatorVerb::requeue, MailId{1}));
+  ASSERT_TRUE(operate(SpoolChange::retry, MailId{1}));
   wait(config.delay_after - minutes(2));
   EXPECT_EQ(count(MailNews::Kind::reported), 1u);
   wait(minutes(4));
@@ -154,14 +154,14 @@ TEST_F(MailCoreTest, what_is_requeued_after_it_failed_is_late_again_after_the_sa
 TEST_F(MailCoreTest, what_is_held_before_its_number_is_saved_is_not_submitted) {
   submissions_fail = true;
   send({"<a@ship.example>"});
-  ASSERT_TRUE(operate(OperatorVerb::hold));
+  ASSERT_TRUE(operate(SpoolChange::hold));
   submissions_fail = false;
   wait(config.store_retry);
   EXPECT_TRUE(submissions.empty());
   EXPECT_TRUE(cancelled.empty());
   EXPECT_EQ(core->active(), 0u);
   EXPECT_EQ(newest(), SpoolState::held);
-  ASSERT_TRUE(operate(OperatorVerb::release));
+  ASSERT_TRUE(operate(SpoolChange::release));
   EXPECT_EQ(submissions.size(), 1u);
 }
 
@@ -169,25 +169,25 @@ TEST_F(MailCoreTest, what_is_held_before_its_number_is_saved_is_not_submitted) {
 TEST_F(MailCoreTest, a_delivery_to_the_mail_server_is_held_when_its_attempt_has_ended) {
   const std::string payload = "<a@ship.example>\r\n<x@shore.example>\r\n\r\nhi\r\n";
   receive(payload);
-  ASSERT_TRUE(operate(OperatorVerb::hold));
+  ASSERT_TRUE(operate(SpoolChange::hold));
   EXPECT_EQ(core->active(), 1u);
   finish_delivery(RecipientOutcome::Kind::deferred);
   EXPECT_EQ(newest(), SpoolState::held);
   wait(hours(1));
   EXPECT_EQ(deliveries.size(), 1u);
-  ASSERT_TRUE(operate(OperatorVerb::release));
+  ASSERT_TRUE(operate(SpoolChange::release));
   EXPECT_EQ(deliveries.size(), 2u);
-  ASSERT_TRUE(operate(OperatorVerb::hold));
-  ASSERT_TRUE(operate(OperatorVerb::release));
+  ASSERT_TRUE(operate(SpoolChange::hold));
+  ASSERT_TRUE(operate(SpoolChange::release));
   EXPECT_EQ(deliveries.size(), 2u);
-  ASSERT_TRUE(operate(OperatorVerb::hold));
+  ASSERT_TRUE(operate(SpoolChange::hold));
   finish_delivery(RecipientOutcome::Kind::delivered);
   EXPECT_EQ(newest(), SpoolState::delivered);
 }
 
 TEST_F(MailCoreTest, a_delivery_that_is_deleted_costs_no_report_whatever_the_mail_server_says) {
   receive("<a@ship.example>\r\n<x@shore.example>\r\n\r\nhi\r\n");
-  ASSERT_TRUE(operate(OperatorVerb::remove));
+  ASSERT_TRUE(operate(SpoolChange::cancel));
   finish_delivery(RecipientOutcome::Kind::failed);
   EXPECT_TRUE(submissions.empty());
   EXPECT_TRUE(store->list(1)->empty());

@@ -104,7 +104,7 @@ TEST_F(MailPeerTest, what_had_no_room_in_one_attempt_is_tried_at_once) {
 
 TEST_F(MailPeerTest, what_the_operator_holds_is_withdrawn) {
   send({"<x@boat.example>"});
-  ASSERT_TRUE(operate(OperatorVerb::hold));
+  ASSERT_TRUE(operate(SpoolChange::hold));
   ASSERT_EQ(withdrawn.size(), 1u);
   peer_ends(Kind::deferred);
   EXPECT_EQ(newest(), SpoolState::held);

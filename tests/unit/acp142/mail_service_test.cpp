@@ -9,6 +9,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/write.hpp>
 #include <future>
+#include <regex>
 
 #include "config/proto/control.pb.h"
 #include "gateways/acp142/mail/mail_operator.h"

@@ -177,7 +177,7 @@ TEST_F(DamagedSpool, what_the_mail_server_may_have_is_held) {
   restart();
   EXPECT_EQ(state(id), SpoolState::held);
   EXPECT_TRUE(says(report->held, "message 13 "));
-  EXPECT_TRUE(store->change(OperatorVerb::release, id, kNow));
+  EXPECT_TRUE(store->change(SpoolChange::release, id, kNow));
 }
 
 TEST_F(DamagedSpool, what_was_begun_by_air_is_held_where_its_form_is_lost) {
@@ -209,7 +209,7 @@ TEST_F(DamagedSpool, a_station_that_may_be_in_emcon_is_silent) {
 }
 
 TEST_F(DamagedSpool, numbers_are_not_given_twice) {
-  ASSERT_TRUE(store->change(OperatorVerb::remove, ids[11], kNow));
+  ASSERT_TRUE(store->change(SpoolChange::cancel, ids[11], kNow));
   ASSERT_TRUE(ask(SaveSubmission{ids[0], 2'000'000, 100, {}}));
   for (const char* table : {"sqlite_sequence", "mail_counter"}) damage(root_of(table));
   restart();
@@ -271,8 +271,8 @@ TEST_F(DamagedSpool, a_lost_message_is_held_as_it_was_in_the_last_copy_of_the_sp
   EXPECT_TRUE(finish(ids[0], SpoolState::delivered));
   back_up();
   EXPECT_TRUE(finish(ids[3], SpoolState::delivered));
-  ASSERT_TRUE(store->change(OperatorVerb::hold, ids[5], kNow, true));
-  ASSERT_TRUE(store->change(OperatorVerb::remove, ids[5], kNow));
+  ASSERT_TRUE(store->change(SpoolChange::hold, ids[5], kNow, true));
+  ASSERT_TRUE(store->change(SpoolChange::cancel, ids[5], kNow));
   for (const char* table : {"mail", "mail_target"}) damage(root_of(table));
   restart();
   EXPECT_TRUE(take().empty());
@@ -283,13 +283,13 @@ TEST_F(DamagedSpool, a_lost_message_is_held_as_it_was_in_the_last_copy_of_the_sp
     EXPECT_TRUE(says(report->held, "message " + std::to_string(ids[i].value) + " ")) << i;
   }
   EXPECT_FALSE(*store->find(ids[0]));
-  EXPECT_TRUE(store->change(OperatorVerb::release, ids[7], kNow));
+  EXPECT_TRUE(store->change(SpoolChange::release, ids[7], kNow));
   EXPECT_EQ(take(), std::vector<MailId>{ids[7]});
 }
 
 TEST_F(DamagedSpool, a_message_that_was_deleted_does_not_come_back_from_a_copy_of_the_spool) {
   back_up();
-  ASSERT_TRUE(store->change(OperatorVerb::remove, ids[5], kNow));
+  ASSERT_TRUE(store->change(SpoolChange::cancel, ids[5], kNow));
   damage(root_of("mail_seen"));
   restart();
   EXPECT_FALSE(*store->find(ids[5]));
@@ -455,7 +455,7 @@ TEST_F(DamagedSpool, what_an_operator_has_queued_anew_takes_its_room) {
   ASSERT_TRUE(of_operators);
   for (int i = 0; i < 2; ++i) {
     const MailId id = ids[static_cast<std::size_t>(i)];
-    ASSERT_TRUE(of_operators->change(OperatorVerb::requeue, id, kNow));
+    ASSERT_TRUE(of_operators->change(SpoolChange::retry, id, kNow));
   }
   EXPECT_EQ(std::get<MailKept>(*ask(AcceptMail{{mail(1)}, kMuchLater, {}, {}})).ids.size(), 1u);
   EXPECT_FALSE(ask(AcceptMail{{mail(2)}, kMuchLater, {}, {}}));

@@ -65,11 +65,11 @@ void live(const SqliteMailStore::Config& config, Confirmed& confirmed) {
   const SaveOutcome end{.id = kept[1], .changes = {{0, SpoolState::failed, ""}}, .now = kNow};
   if (!ask({end})[0].answer) return;
   confirmed.fate = Fate::failed;
-  if (!store->change(OperatorVerb::requeue, kept[1], {kNow.value + 10})) return;
+  if (!store->change(SpoolChange::retry, kept[1], {kNow.value + 10})) return;
   confirmed.fate = Fate::requeued;
-  if (!store->change(OperatorVerb::hold, kept[1], kNow)) return;
+  if (!store->change(SpoolChange::hold, kept[1], kNow)) return;
   confirmed.fate = Fate::held;
-  if (!store->change(OperatorVerb::remove, kept[1], kNow)) return;
+  if (!store->change(SpoolChange::cancel, kept[1], kNow)) return;
   confirmed.fate = Fate::gone;
 }
 

@@ -157,7 +157,7 @@ TEST_F(MailStore, mail_for_a_station_that_is_heard_is_due_at_once) {
 
 TEST_F(MailStore, what_an_operator_holds_is_not_woken) {
   const MailId id = keep(mail_to({2}));
-  ASSERT_TRUE(store->change(OperatorVerb::hold, id, kNow));
+  ASSERT_TRUE(store->change(SpoolChange::hold, id, kNow));
   ASSERT_TRUE(ask(WakeMail{{}, kNow}));
   EXPECT_TRUE(take().empty());
 }
@@ -279,12 +279,12 @@ TEST_F(MailStore, a_number_is_known_as_long_as_a_message_can_come_under_it) {
 TEST_F(MailStore, a_message_that_is_requeued_has_its_lifetime_again_and_no_more) {
   const MailId id = keep(mail_to({2}));
   for (const std::int64_t at : {600, 1200, 1800}) {
-    ASSERT_TRUE(store->change(OperatorVerb::hold, id, kNow));
-    ASSERT_TRUE(store->change(OperatorVerb::requeue, id, {kNow.value + at}));
+    ASSERT_TRUE(store->change(SpoolChange::hold, id, kNow));
+    ASSERT_TRUE(store->change(SpoolChange::retry, id, {kNow.value + at}));
     EXPECT_EQ((*store->find(id))->expiry.value, kNow.value + at + 1000);
   }
   ASSERT_EQ(take({kNow.value + 1800}).size(), 1u);
-  ASSERT_TRUE(store->change(OperatorVerb::requeue, id, {kNow.value + 2000}, true));
+  ASSERT_TRUE(store->change(SpoolChange::retry, id, {kNow.value + 2000}, true));
   EXPECT_EQ((*store->find(id))->expiry.value, kNow.value + 3000);
 }
 
@@ -296,15 +296,15 @@ TEST_F(MailStore, what_was_sent_under_a_number_long_ago_is_not_requeued) {
   take(kNow, 1);
   ASSERT_TRUE(ask(SaveSubmission{sent, 77, 500, {{{2}, 1}}}));
   ASSERT_TRUE(ask(SaveOutcome{.id = sent, .changes = {}, .next_try = kNow, .now = kNow}));
-  for (const MailId id : {sent, never}) ASSERT_TRUE(store->change(OperatorVerb::hold, id, kNow));
-  ASSERT_TRUE(store->change(OperatorVerb::requeue, sent, {kNow.value + kMonth - 10}));
+  for (const MailId id : {sent, never}) ASSERT_TRUE(store->change(SpoolChange::hold, id, kNow));
+  ASSERT_TRUE(store->change(SpoolChange::retry, sent, {kNow.value + kMonth - 10}));
   EXPECT_EQ((*store->find(sent))->expiry.value, kNow.value + kMonth);
-  ASSERT_TRUE(store->change(OperatorVerb::hold, sent, kNow));
-  const auto refused = store->change(OperatorVerb::requeue, sent, {kNow.value + kMonth});
+  ASSERT_TRUE(store->change(SpoolChange::hold, sent, kNow));
+  const auto refused = store->change(SpoolChange::retry, sent, {kNow.value + kMonth});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::refused);
   EXPECT_EQ(state(sent), SpoolState::held);
-  ASSERT_TRUE(store->change(OperatorVerb::requeue, never, {kNow.value + 2 * kMonth}));
+  ASSERT_TRUE(store->change(SpoolChange::retry, never, {kNow.value + 2 * kMonth}));
   EXPECT_EQ((*store->find(never))->expiry.value, kNow.value + 2 * kMonth + 1000);
 }
 
@@ -334,7 +334,7 @@ TEST_F(MailStore, takes_as_many_octets_as_it_may_and_knows_what_an_operator_remo
   EXPECT_TRUE(accept(mail_to({2}, 6, 1)));
   EXPECT_FALSE(accept(mail_to({2}, 6, 1)));
   auto other = SqliteMailStore::open(config);
-  ASSERT_TRUE(other->change(OperatorVerb::remove, id, kNow));
+  ASSERT_TRUE(other->change(SpoolChange::cancel, id, kNow));
   EXPECT_TRUE(accept(mail_to({2}, 6, 9999)));
 }
 
@@ -350,15 +350,15 @@ TEST_F(MailStore, one_request_that_fails_does_not_spoil_the_others_of_its_commit
 }
 
 TEST_F(MailStore, an_operator_holds_releases_requeues_and_removes_what_is_not_under_way) {
-  using Verb = OperatorVerb;
   const MailId id = keep(mail_to({2, 3}));
-  EXPECT_FALSE(store->change(Verb::release, id, kNow));
-  ASSERT_TRUE(store->change(Verb::hold, id, kNow));
+  EXPECT_FALSE(store->change(SpoolChange::release, id, kNow));
+  ASSERT_TRUE(store->change(SpoolChange::hold, id, kNow));
   EXPECT_EQ(state(id), SpoolState::held);
   EXPECT_TRUE(take().empty());
-  ASSERT_TRUE(store->change(Verb::release, id, kNow));
+  ASSERT_TRUE(store->change(SpoolChange::release, id, kNow));
   EXPECT_EQ(take().size(), 1u);
-  for (const Verb verb : {Verb::hold, Verb::release, Verb::requeue, Verb::remove}) {
+  for (const SpoolChange verb :
+       {SpoolChange::hold, SpoolChange::release, SpoolChange::retry, SpoolChange::cancel}) {
     EXPECT_EQ(store->change(verb, id, kNow).error().code, ErrorCode::refused);
   }
   ASSERT_TRUE(
@@ -366,44 +366,43 @@ TEST_F(MailStore, an_operator_holds_releases_requeues_and_removes_what_is_not_un
                       .changes = {{0, SpoolState::delivered, ""}, {1, SpoolState::expired, ""}},
                       .now = kNow}));
   EXPECT_EQ(state(id), SpoolState::expired);
-  ASSERT_TRUE(store->change(Verb::requeue, id, {kNow.value + 5000}));
+  ASSERT_TRUE(store->change(SpoolChange::retry, id, {kNow.value + 5000}));
   const auto items = take({kNow.value + 5000});
   ASSERT_EQ(items.size(), 1u);
   EXPECT_EQ(items[0].targets[0].state, SpoolState::delivered);
   EXPECT_EQ(items[0].targets[1].state, SpoolState::deferred);
   EXPECT_GT(items[0].expiry.value, kNow.value + 5000);
   ASSERT_TRUE(ask(SaveOutcome{.id = id, .changes = {{1, SpoolState::failed, ""}}, .now = kNow}));
-  ASSERT_TRUE(store->change(Verb::remove, id, kNow));
+  ASSERT_TRUE(store->change(SpoolChange::cancel, id, kNow));
   EXPECT_FALSE(*store->find(id));
 }
 
 TEST_F(MailStore,
        an_operator_changes_what_is_under_way_and_it_is_not_taken_before_its_end_is_saved) {
-  using Verb = OperatorVerb;
   const MailId id = keep(mail_to({2, 3}));
   ASSERT_EQ(take().size(), 1u);
   ASSERT_TRUE(ask(SaveSubmission{id, 77, 500, {{{2}, 1}, {{3}, 1}}}));
-  ASSERT_TRUE(store->change(Verb::hold, id, kNow, true));
-  EXPECT_FALSE(store->change(Verb::hold, id, kNow, true));
+  ASSERT_TRUE(store->change(SpoolChange::hold, id, kNow, true));
+  EXPECT_FALSE(store->change(SpoolChange::hold, id, kNow, true));
   EXPECT_EQ(state(id), SpoolState::held);
-  ASSERT_TRUE(store->change(Verb::release, id, kNow, true));
+  ASSERT_TRUE(store->change(SpoolChange::release, id, kNow, true));
   EXPECT_EQ(state(id), SpoolState::active);
   EXPECT_TRUE(take().empty());
-  ASSERT_TRUE(store->change(Verb::requeue, id, {kNow.value + 600}, true));
+  ASSERT_TRUE(store->change(SpoolChange::retry, id, {kNow.value + 600}, true));
   EXPECT_EQ(state(id), SpoolState::active);
   EXPECT_EQ((*store->find(id))->expiry.value, kNow.value + 1600);
   const SaveOutcome end{
       .id = id, .changes = {{0, SpoolState::delivered, ""}}, .next_try = kNow, .now = kNow};
-  ASSERT_TRUE(store->change(Verb::hold, id, kNow, true));
+  ASSERT_TRUE(store->change(SpoolChange::hold, id, kNow, true));
   ASSERT_TRUE(ask(end));
   EXPECT_EQ(state(id), SpoolState::held);
   EXPECT_TRUE(take().empty());
-  ASSERT_TRUE(store->change(Verb::requeue, id, kNow));
+  ASSERT_TRUE(store->change(SpoolChange::retry, id, kNow));
   const auto again = take();
   ASSERT_EQ(again.size(), 1u);
   EXPECT_EQ(again[0].message_id, 77u);  // no station gets it twice
   EXPECT_EQ(again[0].targets[0].state, SpoolState::delivered);
-  ASSERT_TRUE(store->change(Verb::remove, id, kNow, true));
+  ASSERT_TRUE(store->change(SpoolChange::cancel, id, kNow, true));
   EXPECT_TRUE(ask(end));
   EXPECT_FALSE(*store->find(id));
 }
@@ -411,7 +410,7 @@ TEST_F(MailStore,
 TEST_F(MailStore, what_was_held_while_its_last_recipient_got_it_is_delivered) {
   const MailId id = keep(mail_to({2}));
   ASSERT_EQ(take().size(), 1u);
-  ASSERT_TRUE(store->change(OperatorVerb::hold, id, kNow, true));
+  ASSERT_TRUE(store->change(SpoolChange::hold, id, kNow, true));
   ASSERT_TRUE(ask(SaveOutcome{.id = id, .changes = {{0, SpoolState::delivered, ""}}, .now = kNow}));
   EXPECT_EQ(state(id), SpoolState::delivered);
 }
@@ -493,12 +492,12 @@ TEST_F(MailStore, another_copy_of_what_was_deleted_is_taken) {
   const auto repeated = [&] { return keep(one) == MailId{}; };
   const MailId first = keep(one);
   EXPECT_TRUE(repeated());
-  ASSERT_TRUE(store->change(OperatorVerb::remove, first, kNow));
+  ASSERT_TRUE(store->change(SpoolChange::cancel, first, kNow));
   const MailId second = keep(one);
   ASSERT_NE(second, MailId{});
   take();
-  EXPECT_FALSE(store->change(OperatorVerb::remove, second, kNow));
-  ASSERT_TRUE(store->change(OperatorVerb::remove, second, kNow, true));
+  EXPECT_FALSE(store->change(SpoolChange::cancel, second, kNow));
+  ASSERT_TRUE(store->change(SpoolChange::cancel, second, kNow, true));
   EXPECT_TRUE(repeated());  // it may have arrived
 }
 
@@ -509,7 +508,7 @@ TEST_F(MailStore, another_copy_of_what_was_delivered_is_not_taken_though_that_wa
   take();
   ASSERT_TRUE(ask(SaveOutcome{
       .id = first, .changes = {{0, SpoolState::delivered, ""}}, .next_try = kNow, .now = kNow}));
-  ASSERT_TRUE(store->change(OperatorVerb::remove, first, kNow));
+  ASSERT_TRUE(store->change(SpoolChange::cancel, first, kNow));
   const MailId second = keep(one);
   ASSERT_NE(second, MailId{});
   ASSERT_EQ((*store->find(second))->targets.size(), 1u);
@@ -524,8 +523,8 @@ TEST_F(MailStore, another_copy_of_what_is_not_what_was_accepted_is_taken) {
   const UtcSeconds later{kNow.value + 1};
   const MailId second = keep(one, later);
   EXPECT_NE(second, MailId{});
-  ASSERT_TRUE(store->change(OperatorVerb::requeue, first, kNow));
-  ASSERT_TRUE(store->change(OperatorVerb::remove, first, kNow));
+  ASSERT_TRUE(store->change(SpoolChange::retry, first, kNow));
+  ASSERT_TRUE(store->change(SpoolChange::cancel, first, kNow));
   EXPECT_EQ(keep(one, later), MailId{});  // the mark belongs to the second
 }
 
@@ -536,7 +535,7 @@ TEST_F(MailStore, another_copy_of_what_was_parked_and_goes_on_is_not_taken) {
   ASSERT_TRUE(sql("UPDATE mail SET sha256 = x'00'"));
   EXPECT_TRUE(take().empty());
   ASSERT_EQ(state(first), SpoolState::corrupt);
-  ASSERT_TRUE(store->change(OperatorVerb::requeue, first, kNow));
+  ASSERT_TRUE(store->change(SpoolChange::retry, first, kNow));
   EXPECT_EQ(keep(one), MailId{});
 }
 
@@ -585,7 +584,7 @@ TEST_F(MailStore, a_full_disk_takes_nothing_new_and_lets_go_what_is_there) {
   EXPECT_EQ(state(ids[0]), SpoolState::delivered);
   EXPECT_FALSE(store->has_reserve());
   EXPECT_TRUE(full());  // the reserve is filled first, so the disk is still full
-  EXPECT_TRUE(store->change(OperatorVerb::remove, ids[1], kNow, true));
+  EXPECT_TRUE(store->change(SpoolChange::cancel, ids[1], kNow, true));
   EXPECT_TRUE(full());
   EXPECT_TRUE(store->execute({end(ids[2])}).at(0).answer);
   EXPECT_TRUE(full());
