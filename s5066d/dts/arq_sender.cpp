@@ -443,13 +443,13 @@ void ArqSender::on_rate(std::size_t segment_octets_first) {
   window_.set_frames_max(window_frames_max());
 }
 
-bool ArqSender::on_ack(const pdu::Ack& ack, std::optional<Instant> formed_at) {
+ArqSender::AckEffect ArqSender::on_ack(const pdu::Ack& ack, std::optional<Instant> formed_at) {
   const auto meant = window_.lengthened(ack);
-  return meant && on_ack(*meant, formed_at);
+  return meant ? on_ack(*meant, formed_at) : AckEffect{};
 }
 
-bool ArqSender::on_ack(const pdu::LongAck& ack, std::optional<Instant> formed_at) {
-  if (!window_.in_sync(ack)) return false;
+ArqSender::AckEffect ArqSender::on_ack(const pdu::LongAck& ack, std::optional<Instant> formed_at) {
+  if (!window_.in_sync(ack)) return {};
   // In half duplex the peer formed the answer after all of our transmission, so a frame that it
   // does not name is missing.
   const auto speaks_of = [&](const TxFrame& frame) {
@@ -462,8 +462,9 @@ bool ArqSender::on_ack(const pdu::LongAck& ack, std::optional<Instant> formed_at
     last.push_back(frame.number);
     octets += pdu::data_octets(frame.segment.size());
   }
+  AckEffect effect{.fits = true};
   for (const auto& frame : window_.acknowledge(ack)) {
-    ++frames_acknowledged_;
+    effect.news = true;
     octets_acknowledged_ += frame.octets;
     counters_.add(Counter::user_octets_acknowledged, frame.octets);
     const auto transfer = open_.find(frame.cpdu);
@@ -488,7 +489,7 @@ bool ArqSender::on_ack(const pdu::LongAck& ack, std::optional<Instant> formed_at
     frame.due = !frame.acknowledged && (frame.due || speaks_of(frame));
   }
   in_doubt_ = polled_ = false;
-  return true;
+  return effect;
 }
 
 // The receiver holds an in-order C_PDU until all older ones have come. If the link broke in that

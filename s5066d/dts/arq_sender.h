@@ -94,11 +94,15 @@ class ArqSender {
   /// once.
   void on_sent(std::optional<Instant> until = std::nullopt, bool in_turn = false);
 
-  /// Returns false and changes nothing if the acknowledgement cannot belong to our window. In full
-  /// duplex `formed_at` is when the peer wrote it: it does not cover frames that were still on
-  /// their way.
-  bool on_ack(const pdu::Ack& ack, std::optional<Instant> formed_at = std::nullopt);
-  bool on_ack(const pdu::LongAck& ack, std::optional<Instant> formed_at = std::nullopt);
+  /// Effect of an acknowledgement. It changes nothing if it does not fit.
+  struct AckEffect {
+    bool fits = false;  // it can belong to our window
+    bool news = false;  // it acknowledges a frame that no acknowledgement did before
+  };
+  /// In full duplex `formed_at` is when the peer wrote the acknowledgement: it does not cover
+  /// frames that were still on their way.
+  AckEffect on_ack(const pdu::Ack& ack, std::optional<Instant> formed_at = std::nullopt);
+  AckEffect on_ack(const pdu::LongAck& ack, std::optional<Instant> formed_at = std::nullopt);
 
   // --- Full duplex only ---
   /// Call when the transmission did not leave: its frames are due again, and a poll in doubt is
@@ -135,8 +139,6 @@ class ArqSender {
   /// Rejects every accepted C_PDU because the connection has ended.
   void on_terminated();
 
-  /// Returns the number of frames acknowledged since the connection was made.
-  std::uint64_t frames_acknowledged() const { return frames_acknowledged_; }
   /// Returns the user data octets acknowledged since the connection was made.
   std::uint64_t octets_acknowledged() const { return octets_acknowledged_; }
   std::optional<Outcome> poll_outcome();
@@ -222,7 +224,6 @@ class ArqSender {
   std::set<std::pair<Instant, CpduId>> deadlines_;
   std::uint64_t started_ = 0;
   std::size_t queued_octets_ = 0;
-  std::uint64_t frames_acknowledged_ = 0;
   std::uint64_t octets_acknowledged_ = 0;
   std::deque<Outcome> outcomes_;
   std::deque<CpduArrived> arrived_;

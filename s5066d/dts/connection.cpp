@@ -88,18 +88,16 @@ template Connection::Verdict Connection::on_data(LongFrameNumber, const pdu::Dat
 template <typename Ack>
 Connection::Verdict Connection::on_ack(const Ack& ack, std::optional<Instant> formed_at) {
   if (resync_.open()) return Verdict::out_of_sync;  // it belongs to the windows before the reset
-  const std::uint64_t before = regular_tx_.frames_acknowledged();
-  const Verdict verdict = take_ack(regular_tx_, ack, formed_at);
-  // If no frame is out, there is nothing that the acknowledgement could be for.
-  if (verdict == Verdict::out_of_sync && regular_tx_.has_frames_out()) {
-    tx_verification_.on_disagrees();
+  const ArqSender::AckEffect effect = take_ack(regular_tx_, ack, formed_at);
+  if (!effect.fits) {
+    // If no frame is out, there is nothing that the acknowledgement could be for.
+    if (regular_tx_.has_frames_out()) tx_verification_.on_disagrees();
+    return Verdict::out_of_sync;
   }
-  if (verdict == Verdict::taken) {
-    resync_.on_data();  // the peer's exchange is over
-    long_heard_ = long_heard_ || std::is_same_v<Ack, pdu::LongAck>;
-    tx_verification_.on_fits(regular_tx_.frames_acknowledged() != before);
-  }
-  return verdict;
+  resync_.on_data();  // the peer's exchange is over
+  long_heard_ = long_heard_ || std::is_same_v<Ack, pdu::LongAck>;
+  tx_verification_.on_fits(effect.news);
+  return Verdict::taken;
 }
 
 template Connection::Verdict Connection::on_ack(const pdu::Ack&, std::optional<Instant>);
@@ -130,17 +128,16 @@ Connection::Verdict Connection::on_expedited_ack(const pdu::Ack& ack,
     heard_ = active_ = frame_ = true;
     return Verdict::late;
   }
-  const Verdict verdict = take_ack(expedited_tx_, ack, formed_at);
-  return verdict == Verdict::out_of_sync ? Verdict::unexpected : verdict;
+  return take_ack(expedited_tx_, ack, formed_at).fits ? Verdict::taken : Verdict::unexpected;
 }
 
 template <typename Ack>
-Connection::Verdict Connection::take_ack(ArqSender& sender, const Ack& ack,
-                                         std::optional<Instant> formed_at) {
+ArqSender::AckEffect Connection::take_ack(ArqSender& sender, const Ack& ack,
+                                          std::optional<Instant> formed_at) {
   heard_ = active_ = frame_ = true;
-  if (!sender.on_ack(ack, formed_at)) return Verdict::out_of_sync;
-  replies_missed_ = 0;
-  return Verdict::taken;
+  const ArqSender::AckEffect effect = sender.on_ack(ack, formed_at);
+  if (effect.fits) replies_missed_ = 0;
+  return effect;
 }
 
 Connection::Verdict Connection::on_reset(const pdu::Reset& reset) {

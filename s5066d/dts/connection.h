@@ -182,7 +182,8 @@ class Connection {
   void restart(const Resync::Effects& effects);
   void restart_tx();
   template <typename Ack>
-  Verdict take_ack(ArqSender& sender, const Ack& ack, std::optional<Instant> formed_at);
+  ArqSender::AckEffect take_ack(ArqSender& sender, const Ack& ack,
+                                std::optional<Instant> formed_at);
   ArqSender::Acknowledgement regular_ack(const IntervalBudget& budget) const;
   pdu::Common common() const { return {.destination = peer_, .source = config_.self}; }
 

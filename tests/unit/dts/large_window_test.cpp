@@ -143,8 +143,8 @@ TEST(LargeWindow, under_loss_all_arrives_once_and_in_order_over_two_wraps) {
     }
     if (!ack_owed || rng.chance(loss)) continue;
     ack_owed = false;
-    ASSERT_TRUE(receiver.wants_long_ack() ? sender.on_ack(receiver.long_ack(512))
-                                          : sender.on_ack(receiver.ack()));
+    ASSERT_TRUE(receiver.wants_long_ack() ? sender.on_ack(receiver.long_ack(512)).fits
+                                          : sender.on_ack(receiver.ack()).fits);
     while (const auto outcome = sender.poll_outcome()) {
       ASSERT_EQ(std::get<CpduConfirm>(*outcome).id.value, confirmed);
       ++confirmed;
@@ -170,7 +170,7 @@ TEST(LargeWindow, no_more_c_pdus_are_out_than_the_receiver_knows_again) {
   BurstBuilder burst;
   sender.fill({}, std::nullopt, budget, burst);
   EXPECT_EQ(burst.dpdus().size(), kCpdusOutMax);
-  EXPECT_TRUE(sender.on_ack(pdu::LongAck{.rx_lwe = {10}, .selective = {}}));
+  EXPECT_TRUE(sender.on_ack(pdu::LongAck{.rx_lwe = {10}, .selective = {}}).fits);
   IntervalBudget next(k9600, 127s);
   BurstBuilder again;
   sender.fill({}, std::nullopt, next, again);

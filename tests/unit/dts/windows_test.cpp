@@ -189,9 +189,9 @@ TEST_F(Sending, an_in_order_c_pdu_is_confirmed_only_when_all_before_it_has_arriv
   request(1, true);
   request(2, true);
   send();
-  EXPECT_TRUE(sender_.on_ack(ack_of(0, {1})));  // the receiver holds 2 back
+  EXPECT_TRUE(sender_.on_ack(ack_of(0, {1})).fits);  // the receiver holds 2 back
   EXPECT_TRUE(confirmed().empty());
-  EXPECT_TRUE(sender_.on_ack(ack_of(2, {})));
+  EXPECT_TRUE(sender_.on_ack(ack_of(2, {})).fits);
   EXPECT_EQ(confirmed(), (std::vector<std::uint64_t>{1, 2}));
 }
 
@@ -199,8 +199,23 @@ TEST_F(Sending, an_as_they_arrive_c_pdu_is_confirmed_with_its_last_frame) {
   request(1, true);
   request(2, false);
   send();
-  EXPECT_TRUE(sender_.on_ack(ack_of(0, {1})));
+  EXPECT_TRUE(sender_.on_ack(ack_of(0, {1})).fits);
   EXPECT_EQ(confirmed(), (std::vector<std::uint64_t>{2}));
+}
+
+TEST_F(Sending, an_acknowledgement_is_news_once_and_one_outside_the_window_does_not_fit) {
+  request(1, true);
+  request(2, true);
+  send();
+  for (const bool news : {true, false}) {
+    const ArqSender::AckEffect effect = sender_.on_ack(ack_of(0, {1}));
+    EXPECT_TRUE(effect.fits);
+    EXPECT_EQ(effect.news, news);
+  }
+  const ArqSender::AckEffect outside = sender_.on_ack(ack_of(100, {}));
+  EXPECT_FALSE(outside.fits);
+  EXPECT_FALSE(outside.news);
+  EXPECT_TRUE(sender_.has_frames_out());
 }
 
 // Goal:   the sublayer above knows which C_PDUs need not be sent again, though they are not
@@ -210,8 +225,8 @@ TEST_F(Sending, what_the_receiver_holds_back_is_told_once) {
   request(2, true);
   request(3, false);
   send();
-  EXPECT_TRUE(sender_.on_ack(ack_of(0, {1, 2})));
-  EXPECT_TRUE(sender_.on_ack(ack_of(0, {1, 2})));
+  EXPECT_TRUE(sender_.on_ack(ack_of(0, {1, 2})).fits);
+  EXPECT_TRUE(sender_.on_ack(ack_of(0, {1, 2})).fits);
   EXPECT_EQ(sender_.poll_arrived().value().id, CpduId{2});  // 3 is already confirmed
   EXPECT_FALSE(sender_.poll_arrived());
 }
@@ -300,11 +315,11 @@ TEST_F(SendingInFullDuplex, what_was_on_its_way_when_an_answer_was_formed_is_not
   request(3, false);
   EXPECT_EQ(send_until(t(20)), 1u);
   // The second C_PDU was lost, and its time was over.
-  EXPECT_TRUE(sender_.on_ack(ack_of(1, {}), t(12)));
+  EXPECT_TRUE(sender_.on_ack(ack_of(1, {}), t(12)).fits);
   EXPECT_EQ(confirmed(), (std::vector<std::uint64_t>{1}));
   EXPECT_TRUE(sender_.awaits_answer());
   EXPECT_EQ(send_until(t(30)), 1u);  // the second C_PDU, not the third
-  EXPECT_TRUE(sender_.on_ack(ack_of(3, {}), t(32)));
+  EXPECT_TRUE(sender_.on_ack(ack_of(3, {}), t(32)).fits);
   EXPECT_EQ(confirmed(), (std::vector<std::uint64_t>{2, 3}));
   EXPECT_FALSE(sender_.awaits_answer());
 }
@@ -320,7 +335,7 @@ TEST_F(SendingInFullDuplex, more_is_sent_without_waiting_and_only_a_missing_answ
   EXPECT_GE(send_until(t(30)), 1u);
   request(3, false);
   EXPECT_FALSE(sender_.has_work());  // no new data to a peer that may be gone
-  EXPECT_TRUE(sender_.on_ack(ack_of(2, {}), t(31)));
+  EXPECT_TRUE(sender_.on_ack(ack_of(2, {}), t(31)).fits);
   EXPECT_TRUE(sender_.has_work());
 }
 
