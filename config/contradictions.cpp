@@ -7,6 +7,7 @@
 
 #include "modem/api/airtime.h"
 #include "modem/api/receive_modes.h"
+#include "s5066d/base/loopback.h"
 #include "s5066d/cas/accept_rules.h"
 #include "s5066d/sap/storage_ledger.h"
 #include "sis/primitives.h"
@@ -19,10 +20,6 @@ constexpr std::chrono::seconds kHardLinkTurnarounds{60};
 
 /// More frequent call signs would leave little air time for data.
 constexpr std::chrono::seconds kIdentificationMin{60};
-
-bool is_loopback(const std::string& address) {
-  return address.rfind("127.", 0) == 0 || address == "::1";
-}
 
 bool is_reserved(unsigned sap) {
   return sap == 10 || sap == 11;  // Table F-1

@@ -8,16 +8,13 @@
 #include "config/contradictions.h"
 #include "gateways/acp142/mail/address_table.h"
 #include "gateways/acp142/mail/mail_types.h"
+#include "s5066d/base/loopback.h"
 #include "s5066d/base/nearest.h"
 
 namespace s5066::config {
 namespace {
 
 using acp142::MailConfig;
-
-bool is_loopback(const std::string& address) {
-  return address.rfind("127.", 0) == 0 || address == "::1";
-}
 
 std::vector<std::string> station_names(const MailConfig& setup) {
   std::vector<std::string> names;

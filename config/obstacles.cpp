@@ -12,15 +12,13 @@
 #include <string>
 #include <variant>
 
+#include "s5066d/base/loopback.h"
+
 namespace s5066::config {
 namespace {
 
 constexpr const char* kTunDevice = "/dev/net/tun";
 constexpr unsigned kCapNetAdmin = 12;  // linux/capability.h
-
-bool is_loopback(const std::string& address) {
-  return address.rfind("127.", 0) == 0 || address == "::1";
-}
 
 /// True if a connection to the address and port would reach a program of this machine that listens
 /// at `ours`.

@@ -4,7 +4,6 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <pwd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -19,16 +18,12 @@
 #include <system_error>
 
 #include "config/tls_files.h"
+#include "s5066d/posix/user_name.h"
 
 namespace s5066::config {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string user_name(uid_t user) {
-  const passwd* const entry = ::getpwuid(user);
-  return entry != nullptr ? entry->pw_name : "user " + std::to_string(user);
-}
 
 std::string reason(int code) {
   return std::generic_category().message(code);
@@ -145,7 +140,7 @@ bool Places::usable_folder(const Section& section, const std::string& field,
                            const std::string& folder, const std::string& whose) const {
   const std::string named =
       whose.empty() ? quoted(folder) : quoted(whose) + ": the folder " + quoted(folder);
-  const std::string user = user_name(::geteuid());
+  const std::string user = posix::user_name(::geteuid());
   struct stat status {};
   if (::stat(folder.c_str(), &status) != 0) {
     const int code = errno;
@@ -183,8 +178,9 @@ bool Places::usable_folder(const Section& section, const std::string& field,
     const std::string other_cure =
         scope_ == Scope::start ? ", or: chown " + user + " " + folder : std::string();
     complain(section, field,
-             named + " belongs to " + user_name(status.st_uid) + " and cannot be written by " +
-                 user + "; run this as " + user_name(status.st_uid) + other_cure);
+             named + " belongs to " + posix::user_name(status.st_uid) +
+                 " and cannot be written by " + user + "; run this as " +
+                 posix::user_name(status.st_uid) + other_cure);
   }
   return false;
 }
@@ -228,7 +224,7 @@ void Places::new_file(const Section& section, const std::string& field, const st
     complain(section, field, quoted(path) + " is a folder; name a file in it");
   } else if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) {
     complain(section, field,
-             quoted(path) + " cannot be written by " + user_name(::geteuid()) + " (" +
+             quoted(path) + " cannot be written by " + posix::user_name(::geteuid()) + " (" +
                  reason(errno) + "); remove it or name another path");
   }
 }
@@ -237,12 +233,12 @@ void Places::device(const Section& section, const std::string& field, const std:
   if (path.empty()) return;
   if (::faccessat(AT_FDCWD, path.c_str(), R_OK | W_OK, AT_EACCESS) == 0) return;
   const int code = errno;
-  complain(
-      section, field,
-      quoted(path) + (code == ENOENT ? std::string(" is not there now; is it plugged in?")
-                                     : " cannot be opened by " + user_name(::geteuid()) + " (" +
-                                           reason(code) + "); add this user to the device's group"),
-      true);
+  complain(section, field,
+           quoted(path) + (code == ENOENT
+                               ? std::string(" is not there now; is it plugged in?")
+                               : " cannot be opened by " + posix::user_name(::geteuid()) + " (" +
+                                     reason(code) + "); add this user to the device's group"),
+           true);
 }
 
 void Places::tls(const Section& section, const Tls& files) {
@@ -259,9 +255,10 @@ void Places::port(const Section& section, const std::string& address_field,
   // An address may come up later, and another program may end: the service says so and is started
   // again. A unit may have a capability that the user who checks has not.
   if (code == EACCES) {
-    complain(section, "port",
-             name + " is not allowed to " + user_name(::geteuid()) + "; take a port from 1024 on",
-             scope_ == Scope::before_start);
+    complain(
+        section, "port",
+        name + " is not allowed to " + posix::user_name(::geteuid()) + "; take a port from 1024 on",
+        scope_ == Scope::before_start);
   } else if (code == EADDRNOTAVAIL && scope_ == Scope::before_start) {
     complain(section, address_field,
              address +

@@ -4,7 +4,6 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
-#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +12,8 @@
 #include <memory>
 #include <optional>
 #include <system_error>
+
+#include "s5066d/posix/user_name.h"
 
 namespace s5066::config {
 namespace {
@@ -24,11 +25,6 @@ struct Free {
 };
 template <typename T>
 using Owned = std::unique_ptr<T, Free>;
-
-std::string user_name() {
-  const passwd* const entry = ::getpwuid(::geteuid());
-  return entry != nullptr ? entry->pw_name : "user " + std::to_string(::geteuid());
-}
 
 std::string quoted(const std::string& path) {
   return "\"" + path + "\"";
@@ -47,7 +43,8 @@ Owned<std::FILE> open_file(const std::string& path, const char* field,
   const int code = errno;
   found.push_back({field, code == ENOENT
                               ? quoted(path) + " does not exist; name the file, or copy it there"
-                              : quoted(path) + " cannot be read by " + user_name() + " (" +
+                              : quoted(path) + " cannot be read by " +
+                                    posix::user_name(::geteuid()) + " (" +
                                     std::generic_category().message(code) +
                                     "); give this user's group access"});
   return nullptr;

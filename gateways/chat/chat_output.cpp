@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gateways/chat/chat_output.h"
 
-#include <cstdio>
 #include <string_view>
 
+#include "s5066d/base/json_text.h"
 #include "s5066d/control/log_fields.h"
 
 namespace s5066::chat {
@@ -43,24 +43,6 @@ std::string what(const Line& line) {
   return "* " + line.text;
 }
 
-/// Returns the text in quotes. It is UTF-8.
-std::string quoted(std::string_view text) {
-  std::string json = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      json.push_back('\\');
-      json.push_back(c);
-    } else if (static_cast<unsigned char>(c) < ' ') {
-      char escape[8];
-      std::snprintf(escape, sizeof escape, "\\u%04x", static_cast<unsigned>(c));
-      json += escape;
-    } else {
-      json.push_back(c);
-    }
-  }
-  return json + '"';
-}
-
 void add(std::string& json, std::string_view key, const std::string& value) {
   json.append(", \"").append(key).append("\": ").append(value);
 }
@@ -75,16 +57,16 @@ std::string as_text(const Line& line, Duration since_1970) {
 }
 
 std::string as_json(const Line& line, Duration since_1970) {
-  std::string json = "{\"event\": " + quoted(to_string(line.kind));
-  add(json, "time", quoted(control::utc_text(since_1970)));
+  std::string json = "{\"event\": " + json_quoted(to_string(line.kind));
+  add(json, "time", json_quoted(control::utc_text(since_1970)));
   if (line.number != 0) add(json, "id", std::to_string(line.number));
-  if (line.kind == LineKind::received) add(json, "from", quoted(to_string(line.from)));
+  if (line.kind == LineKind::received) add(json, "from", json_quoted(to_string(line.from)));
   if (line.kind != LineKind::notice && line.kind != LineKind::refused) {
-    add(json, "to", quoted(to_string(line.to)));
+    add(json, "to", json_quoted(to_string(line.to)));
     add(json, "group", line.to.group ? "true" : "false");
   }
-  if (!line.text.empty()) add(json, "text", quoted(line.text));
-  if (!line.reason.empty()) add(json, "reason", quoted(line.reason));
+  if (!line.text.empty()) add(json, "text", json_quoted(line.text));
+  if (!line.reason.empty()) add(json, "reason", json_quoted(line.reason));
   return json + "}\n";
 }
 

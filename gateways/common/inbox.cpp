@@ -9,22 +9,20 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <memory>
 #include <utility>
 
 #include "gateways/common/file_name.h"
 #include "s5066d/posix/fd.h"
+#include "s5066d/posix/os_error.h"
 
 namespace s5066::gateways {
 namespace {
 
+using posix::os_error;
+
 constexpr unsigned kSameNameMax = 100000;
 constexpr unsigned kTemporaryTries = 1000;
-
-Error os_error(const std::string& what, int code = errno) {
-  return Error{ErrorCode::io, what + ": " + std::strerror(code)};
-}
 
 struct Folders {
   posix::Fd inbox;

@@ -14,16 +14,12 @@
 #include <cstring>
 
 #include "gateways/common/migrations.h"
+#include "s5066d/posix/user_name.h"
 
 namespace s5066::gateways {
 namespace {
 
 constexpr mode_t kUmask = 0027;  // as in the units of the gateways
-
-std::string user_name(uid_t user) {
-  const passwd* entry = ::getpwuid(user);
-  return entry != nullptr ? entry->pw_name : std::to_string(user);
-}
 
 }  // namespace
 
@@ -45,8 +41,8 @@ Result<void> check_spool_writable(const std::string& directory) {
     if (::stat(path.c_str(), &status) != 0) continue;
     const int wanted = S_ISDIR(status.st_mode) ? W_OK | X_OK : W_OK | R_OK;
     if (::faccessat(AT_FDCWD, path.c_str(), wanted, AT_EACCESS) == 0) continue;
-    const std::string user = user_name(::geteuid());
-    const std::string owner = user_name(status.st_uid);
+    const std::string user = posix::user_name(::geteuid());
+    const std::string owner = posix::user_name(status.st_uid);
     return Error{ErrorCode::refused, "spool " + path + " belongs to " + owner +
                                          " and cannot be written by " + user +
                                          ": act as its owner by sudo, or, if " + user +
@@ -63,7 +59,7 @@ Result<void> act_as_spool_owner(const std::string& directory) {
                                         : ::setgroups(0, nullptr) == 0;
   if (!grouped || ::setresgid(status.st_gid, status.st_gid, status.st_gid) != 0 ||
       ::setresuid(status.st_uid, status.st_uid, status.st_uid) != 0) {
-    return Error{ErrorCode::io, "cannot act as " + user_name(status.st_uid) +
+    return Error{ErrorCode::io, "cannot act as " + posix::user_name(status.st_uid) +
                                     ", the owner of the spool: " + std::strerror(errno)};
   }
   ::umask(kUmask);
@@ -76,7 +72,7 @@ Result<void> check_may_make_spool(const std::string& directory) {
   if (::stat(directory.c_str(), &status) != 0 || status.st_uid == ::geteuid()) return {};
   return Error{ErrorCode::refused, "there is no spool in " + directory +
                                        " yet: start the service first, or do this as " +
-                                       user_name(status.st_uid)};
+                                       posix::user_name(status.st_uid)};
 }
 
 // SQLite keeps user_version in octets 60 to 63 of the file. A service may have the spool open, so

@@ -6,18 +6,17 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <utility>
+
+#include "s5066d/posix/os_error.h"
 
 namespace s5066::file_relay {
 namespace {
 
-namespace fs = std::filesystem;
+using posix::os_error;
 
-Error os_error(const std::string& path) {
-  return {ErrorCode::io, path + ": " + std::strerror(errno)};
-}
+namespace fs = std::filesystem;
 
 Result<void> make_folder(const std::string& path) {
   struct stat status {};

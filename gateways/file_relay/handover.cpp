@@ -7,23 +7,21 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <random>
 
 #include "gateways/common/octet_reader.h"
 #include "s5066d/posix/fd.h"
+#include "s5066d/posix/os_error.h"
 
 namespace s5066::file_relay {
 namespace {
 
+using posix::os_error;
+
 constexpr std::size_t kNameOctetsMax = 255;
 constexpr std::size_t kHeaderOctetsMax = 7 + kNameOctetsMax;
 constexpr int kReadTries = 3;
-
-Error os_error(const std::string& path, int code = errno) {
-  return {ErrorCode::io, path + ": " + std::strerror(code)};
-}
 
 Result<Bytes> read_whole(int fd, const std::string& path, std::size_t octets_max) {
   Bytes content;

@@ -23,6 +23,7 @@
 #include "s5066d/control/log_fields.h"
 #include "s5066d/control/station_names.h"
 #include "s5066d/posix/socket.h"
+#include "s5066d/posix/utc_now.h"
 
 namespace s5066::file_relay {
 
@@ -112,7 +113,7 @@ std::string waits_for(const RelayConfig& config, const SpoolItem& item) {
            std::to_string(octets_of((*transfer)->octets_confirmed())) + " of " +
            std::to_string(octets_of((*transfer)->octets())) + " octets acknowledged";
   }
-  if (item.next_try > posix::to_utc_seconds(posix::utc_now())) {
+  if (item.next_try > posix::utc_seconds_now()) {
     return "the next try at " + control::utc_text(item.next_try);
   }
   return "its turn";
@@ -124,7 +125,7 @@ Result<void> change_spool(const RelayConfig& config, gateways::SpoolChange chang
   if (!store) return store.error();
   const auto lock = gateways::lock_spool(config.spool_directory, "relay");
   if (!lock) return lock.error();
-  const auto item = store->change(change, id, posix::to_utc_seconds(posix::utc_now()));
+  const auto item = store->change(change, id, posix::utc_seconds_now());
   if (!item) return item.error();
   return {};
 }
@@ -235,7 +236,7 @@ int send_file(const RelayConfig& config, const SendOptions& options, LogSink& lo
   const auto id = store->enqueue({.destination = options.destination,
                                   .name = std::filesystem::path(options.file).filename().string(),
                                   .content = std::move(content).value(),
-                                  .now = posix::to_utc_seconds(posix::utc_now()),
+                                  .now = posix::utc_seconds_now(),
                                   .priority = options.priority});
   if (!id) return complain(log, options.file, id.error());
   const bool text = options.form == control::Form::text;

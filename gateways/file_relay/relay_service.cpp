@@ -18,7 +18,7 @@
 #include "gateways/file_relay/handover.h"
 #include "gateways/file_relay/relay_setup.h"
 #include "s5066d/control/json.h"
-#include "s5066d/posix/socket.h"
+#include "s5066d/posix/utc_now.h"
 
 namespace s5066::file_relay {
 
@@ -33,9 +33,7 @@ constexpr std::uint32_t kWatchedRows = 200;
 /// actions. This is far above that, and a loop that never ends reaches it within seconds.
 constexpr std::size_t kStepsMax = 1'000'000;
 
-UtcSeconds utc_now() {
-  return posix::to_utc_seconds(posix::utc_now());
-}
+constexpr auto utc_now = posix::utc_seconds_now;
 
 /// An answer to a request of an earlier process must not fit one of this process.
 RelayCore::Config with_random_number(RelayCore::Config config) {

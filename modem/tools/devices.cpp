@@ -8,29 +8,19 @@
 #include "modem/audio/sound_server_list.h"
 #include "modem/tools/options.h"
 #include "modem/tools/subcommands.h"
+#include "s5066d/base/json_text.h"
 
 namespace s5066::modem::tools {
 
 namespace {
 
-/// Returns a text that may stand in quotes in JSON.
-std::string json_text(const std::string& text) {
-  std::string escaped;
-  for (const char c : text) {
-    if (static_cast<unsigned char>(c) < 0x20) continue;
-    if (c == '"' || c == '\\') escaped.push_back('\\');
-    escaped.push_back(c);
-  }
-  return escaped;
-}
-
 void print_json(const std::vector<PortAudioDevice::Listed>& devices) {
   for (const auto& device : devices) {
     std::printf(
-        "{\"name\":\"%s\",\"system\":\"%s\",\"usb_path\":\"%s\",\"inputs\":%u,\"outputs\":%u,"
+        "{\"name\":%s,\"system\":%s,\"usb_path\":%s,\"inputs\":%u,\"outputs\":%u,"
         "\"rate_hz\":%.0f,\"input_latency_s\":%.4f,\"output_latency_s\":%.4f}\n",
-        json_text(device.name).c_str(), json_text(device.api).c_str(),
-        json_text(device.usb_path).c_str(), device.inputs, device.outputs, device.rate_hz,
+        json_quoted(device.name).c_str(), json_quoted(device.api).c_str(),
+        json_quoted(device.usb_path).c_str(), device.inputs, device.outputs, device.rate_hz,
         to_seconds(device.input_latency), to_seconds(device.output_latency));
   }
 }

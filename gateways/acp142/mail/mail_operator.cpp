@@ -13,7 +13,7 @@
 #include "s5066d/base/duration_text.h"
 #include "s5066d/control/json.h"
 #include "s5066d/control/log_fields.h"
-#include "s5066d/posix/socket.h"
+#include "s5066d/posix/utc_now.h"
 
 namespace s5066::acp142 {
 
@@ -25,10 +25,6 @@ constexpr std::uint32_t kRowsListed = 1000;
 constexpr std::uint32_t kMessagesTraced = 20;
 constexpr int kMailsTraced = 200;
 constexpr int kTargetsShown = 1000;
-
-UtcSeconds utc_now() {
-  return posix::to_utc_seconds(posix::utc_now());
-}
 
 double number(std::uint64_t value) {
   return static_cast<double>(value);
@@ -45,7 +41,7 @@ std::string time_or_none(UtcSeconds utc) {
 
 /// Returns the time of the next try; empty if it is due.
 std::string next_try_text(UtcSeconds next_try) {
-  return next_try > utc_now() ? control::utc_text(next_try) : std::string();
+  return next_try > posix::utc_seconds_now() ? control::utc_text(next_try) : std::string();
 }
 
 template <typename Number>
@@ -108,7 +104,7 @@ Result<std::string> MailOperator::change(SpoolChange asked, MailId id) {
   }
   const bool under_way = in_hand == MailCore::InHand::under_way;
   const bool reserve = parts_.store.has_reserve();
-  const auto done = parts_.store.change(asked, id, utc_now(), under_way);
+  const auto done = parts_.store.change(asked, id, posix::utc_seconds_now(), under_way);
   if (reserve && !parts_.store.has_reserve()) {
     LogLine(parts_.log, LogLevel::error, "spool_disk_full").kv("by", gateways::to_string(asked));
   }
@@ -152,7 +148,7 @@ std::string MailOperator::waits_for(const MailItem& mail) const {
            stations;
   }
   const std::string whom = air ? " to " + stations : " to the mail server";
-  if (mail.next_try > utc_now())
+  if (mail.next_try > posix::utc_seconds_now())
     return "the next try" + whom + " at " + control::utc_text(mail.next_try);
   return "its turn" + whom;
 }
@@ -298,7 +294,7 @@ std::optional<Result<std::string>> MailOperator::stations(const control::Words& 
     for (const StationRow& row : *rows) {
       if (row.station == station.node) known = row;
     }
-    const bool dead = known.dead_until > utc_now();
+    const bool dead = known.dead_until > posix::utc_seconds_now();
     const auto open = waiting->find(station.node);
     const WaitingMail mails = open == waiting->end() ? WaitingMail{} : open->second;
     proto::StationState& to = *list.add_stations();

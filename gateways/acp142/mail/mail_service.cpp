@@ -14,7 +14,7 @@
 #include "gateways/common/spool_recovery.h"
 #include "gateways/common/table_list.h"
 #include "s5066d/base/duration_text.h"
-#include "s5066d/posix/socket.h"
+#include "s5066d/posix/utc_now.h"
 
 namespace s5066::acp142 {
 
@@ -31,10 +31,6 @@ constexpr std::size_t kRecipientsLogged = 20;
 /// asked for a page at a time. This is far above that, and a loop that never ends reaches it within
 /// seconds.
 constexpr std::size_t kStepsMax = 4'000'000;
-
-UtcSeconds utc_now() {
-  return posix::to_utc_seconds(posix::utc_now());
-}
 
 SqliteMailStore::Config store_config(const MailConfig& config) {
   SqliteMailStore::Config store;
@@ -155,7 +151,8 @@ Result<void> MailService::run() {
 void MailService::start_backups(const std::string& spool) {
   if (config_.backup.directory.empty()) return;
   backup_ = std::make_unique<gateways::BackupThread>(
-      gateways::SpoolBackup(spool, config_.backup), utc_now, [this](Result<std::string> made) {
+      gateways::SpoolBackup(spool, config_.backup), posix::utc_seconds_now,
+      [this](Result<std::string> made) {
         asio::post(io_, [this, made = std::move(made)] { gateways::log_backup(log_, made); });
       });
 }
@@ -169,8 +166,9 @@ void MailService::end_for_damage(const Error& damage) {
 
 Result<void> MailService::recover_spool() {
   const SqliteMailStore::Config store = store_config(config_);
-  MailRecovery::Config config{
-      .hostname = config_.hostname, .operator_mailbox = config_.operator_mailbox, .now = utc_now()};
+  MailRecovery::Config config{.hostname = config_.hostname,
+                              .operator_mailbox = config_.operator_mailbox,
+                              .now = posix::utc_seconds_now()};
   if (config.operator_mailbox.empty()) config.operator_mailbox = "postmaster@" + config_.hostname;
   gateways::SpoolRecovery recovery(
       {.path = store.path,
@@ -326,8 +324,8 @@ Instant MailService::now() const {
 }
 
 void MailService::set_clock() {
-  mail_.on_clock(now(), utc_now());
-  p_mul_.on_clock(now(), utc_now());
+  mail_.on_clock(now(), posix::utc_seconds_now());
+  p_mul_.on_clock(now(), posix::utc_seconds_now());
 }
 
 void MailService::arm_clock() {
