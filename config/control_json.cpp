@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "config/proto/control.pb.h"
+#include "modem/api/sound_level.h"
 #include "s5066d/base/duration_text.h"
 #include "s5066d/base/version.h"
 #include "s5066d/control/json.h"
@@ -62,22 +63,6 @@ void fill(const sap::HardLinkInfo& from, const std::vector<ClientStatus>& client
   to.mutable_client()->set_rank(client->rank);
 }
 
-std::string_view word_of(modem::SoundLevel level) {
-  switch (level) {
-    case modem::SoundLevel::unknown:
-      return "unknown";
-    case modem::SoundLevel::good:
-      return "good";
-    case modem::SoundLevel::silent:
-      return "silent";
-    case modem::SoundLevel::too_low:
-      return "too_low";
-    case modem::SoundLevel::clipping:
-      return "clipping";
-  }
-  return "unknown";
-}
-
 void fill(const modem::ModemState& from, proto::ModemStatus& to) {
   const auto count = [&](modem::ModemCounter counter) { return number(from.counters[counter]); };
   to.set_blocks(count(modem::ModemCounter::blocks));
@@ -89,7 +74,7 @@ void fill(const modem::ModemState& from, proto::ModemStatus& to) {
   to.set_down(from.down);
   to.set_ptt_failures(count(modem::ModemCounter::ptt_failures));
   to.set_watchdog_trips(count(modem::ModemCounter::watchdog_trips));
-  to.set_sound_level(std::string(word_of(from.sound_level)));
+  to.set_sound_level(std::string(to_string(from.sound_level)));
   to.set_sound_level_db(from.sound_level_db);
   to.set_samples_clipped(count(modem::ModemCounter::samples_clipped));
   if (from.clock_ppm) to.set_clock_ppm(*from.clock_ppm);

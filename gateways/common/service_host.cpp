@@ -4,28 +4,20 @@
 #include <utility>
 
 #include "config/proto/control.pb.h"
-#include "s5066d/base/version.h"
 #include "s5066d/posix/ending_signals.h"
 
 namespace s5066::gateways {
 
 ServiceHost::ServiceHost(std::string_view name, LogSink& log)
-    : name_(name), events_(log), log_(events_, LogLevel::warning) {}
+    : events_(log), log_(events_, LogLevel::warning), control_(io_, name, events_, log_) {}
 
 proto::Program ServiceHost::program() const {
-  proto::Program program;
-  program.set_name(std::string(name_));
-  program.set_version(std::string(version()));
-  program.set_up_s(to_seconds(posix::monotonic_now() - started_));
-  return program;
+  return control_.program();
 }
 
 Result<void> ServiceHost::open_control(const control::SocketConfig& config,
                                        std::function<CounterRows()> counters) {
-  verbs_.add_common(events_, std::move(counters));
-  control_.emplace(
-      io_, config, [this](std::string_view request) { return verbs_.answer(request); }, log_);
-  return control_->open();
+  return control_.open(config, std::move(counters));
 }
 
 void ServiceHost::on_end(std::function<void()> end) {
@@ -68,7 +60,7 @@ void ServiceHost::stopping() {
   watch_timer_.cancel();
   signals_.cancel();
   hangup_.cancel();
-  if (control_) control_->stop();
+  control_.stop();
 }
 
 }  // namespace s5066::gateways

@@ -13,9 +13,8 @@
 #include "s5066d/base/counter_set.h"
 #include "s5066d/base/log.h"
 #include "s5066d/base/result.h"
-#include "s5066d/control/control_socket.h"
+#include "s5066d/control/control_plane.h"
 #include "s5066d/control/event_ring.h"
-#include "s5066d/control/verbs.h"
 #include "s5066d/posix/log_limiter.h"
 #include "s5066d/posix/main_loop_watch.h"
 
@@ -41,7 +40,7 @@ class ServiceHost {
   LogSink& log() { return log_; }
 
   /// Requests that the gateway answers besides the common ones.
-  control::VerbTable& verbs() { return verbs_; }
+  control::VerbTable& verbs() { return control_.verbs(); }
   /// Returns name, version and age of the process, for the answer to `status`.
   proto::Program program() const;
   Result<void> open_control(const control::SocketConfig& config,
@@ -61,7 +60,6 @@ class ServiceHost {
  private:
   void wait_for_hangup();
 
-  std::string_view name_;
   control::EventRing events_;
   posix::LogLimiter log_;
   boost::asio::io_context io_;
@@ -70,9 +68,7 @@ class ServiceHost {
   std::function<void()> hung_up_;  // if SIGHUP does not end the program
   boost::asio::steady_timer watch_timer_{io_};
   std::optional<posix::MainLoopWatch> watch_;  // while run() does
-  Duration started_ = posix::monotonic_now();
-  control::VerbTable verbs_;
-  std::optional<control::ControlSocket> control_;
+  control::ControlPlane control_;
   bool ready_ = false;
 };
 

@@ -57,6 +57,11 @@ class ModemHost {
   /// May be called from any thread.
   void stop();
 
+  // --- For Config::on_turn only, which runs in the thread of run(). ---
+  ModemState modem() const { return modem_->state(); }
+  /// Returns the address of the user; empty while nobody has the modem.
+  std::string user() const { return user_ && user_->data ? user_->peer : std::string(); }
+
  private:
   struct User {
     remote::HostSession session;

@@ -12,9 +12,11 @@
 #include "modem/tools/device_options.h"
 #include "modem/tools/key_options.h"
 #include "modem/tools/options.h"
+#include "modem/tools/serve_control.h"
 #include "modem/tools/signals.h"
 #include "modem/tools/subcommands.h"
 #include "modem/worker/worker.h"
+#include "s5066d/control/event_ring.h"
 #include "s5066d/posix/end_hung.h"
 #include "s5066d/posix/ending_signals.h"
 #include "s5066d/posix/log_limiter.h"
@@ -37,6 +39,9 @@ struct Arguments {
   bool full_duplex = false;
   Ms110dChoice ms110d;
   std::vector<std::string> modes;
+  std::string control;
+  std::vector<std::string> request;
+  bool json = false;
 };
 
 void describe(Arguments& given, po::options_description& description) {
@@ -50,7 +55,12 @@ void describe(Arguments& given, po::options_description& description) {
       ("mode", po::value(&given.modes)->composing(),
        "listen for this mode only; the option may be repeated")  //
       ("full-duplex", po::bool_switch(&given.full_duplex),
-       "receive while transmitting, on another frequency; the node needs full_duplex as well");
+       "receive while transmitting, on another frequency; the node needs full_duplex as well")  //
+      ("control", po::value(&given.control)->value_name("SOCKET"),
+       "local socket that answers requests; with a REQUEST, ask the modem that has this socket")  //
+      ("request", po::value(&given.request)->value_name("REQUEST"),
+       "status, counters, events or help")  //
+      ("json", po::bool_switch(&given.json), "print the answer to a request as JSON");
   describe(given.device, description);
   describe(given.key, description);
   describe(given.lead, description);
@@ -84,8 +94,14 @@ int run_serve(const std::vector<std::string>& arguments) {
   Arguments given;
   po::options_description description;
   describe(given, description);
-  const ParsedOptions parsed = parse_options("serve", description, arguments);
+  const PlainArguments plain{.option = "request", .count_max = -1, .words = "[REQUEST...]"};
+  const ParsedOptions parsed = parse_options("serve", description, arguments, plain);
   if (parsed.exit_code) return *parsed.exit_code;
+  if (!given.request.empty()) {
+    if (!given.control.empty()) return ask_serve(given.control, given.request, given.json);
+    return usage_error("serve", {ErrorCode::bad_field, "the request " + given.request.front() +
+                                                           " needs --control SOCKET"});
+  }
   auto way = key_way_of(given.key);
   if (!way) return usage_error("serve", way.error());
   auto worker = check(given, *way);
@@ -95,10 +111,15 @@ int run_serve(const std::vector<std::string>& arguments) {
   posix::ignore_terminal_stops();
   block_signals();  // before the threads of the modem and the key start
   posix::LogWriter writer;
-  posix::LogLimiter log(writer);
+  control::EventRing events(writer);
+  posix::LogLimiter log(events);
+  ServeControl control(events, log);
   worker->on_hang = [&log] { posix::end_hung(log, "modem"); };
   std::optional<posix::MainLoopWatch> watch;  // exists while it serves
-  given.host.on_turn = [&watch] { watch->turned(); };
+  given.host.on_turn = [&] {
+    watch->turned();
+    control.turn();
+  };
   ModemHost host(
       given.host,
       [&](std::function<void()> notify) {
@@ -107,6 +128,10 @@ int run_serve(const std::vector<std::string>& arguments) {
       },
       log);
   if (const auto opened = host.open(); !opened) return failure("serve", opened.error());
+  if (!given.control.empty()) {
+    const auto opened = control.open(given.control, host);
+    if (!opened) return failure("serve", opened.error());
+  }
   LogLine(log, LogLevel::info, "modem_serving")
       .kv("address", given.host.address)
       .kv("control_port", std::uint64_t{host.control_port()})
@@ -120,6 +145,7 @@ int run_serve(const std::vector<std::string>& arguments) {
         return served;
       },
       [&] { host.stop(); });
+  control.stop();
   return ended ? kExitOk : failure("serve", ended.error());
 }
 

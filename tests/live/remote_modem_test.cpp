@@ -31,5 +31,22 @@ TEST(LiveRemoteModem, a_file_crosses_though_a_modem_is_killed_on_the_way) {
   }
 }
 
+TEST(LiveRemoteModem, the_host_answers_who_has_the_modem_and_what_it_counts) {
+  Pair pair({}, "real");
+  ASSERT_NO_FATAL_FAILURE(pair.lend_modem("alpha", {"--control", "alpha-modem.control"}));
+  const auto user = [&] { return json_value(pair.ask("alpha-modem", "status"), "user"); };
+  EXPECT_EQ(user(), "");
+  ASSERT_NO_FATAL_FAILURE(pair.start_node("alpha"));
+  EXPECT_TRUE(await([&] { return user() == "127.0.0.1"; })) << pair.ask("alpha-modem", "status");
+  EXPECT_TRUE(await([&] { return pair.counter("alpha-modem", "modem_blocks") > 0; }))
+      << pair.ask("alpha-modem", "counters");
+  EXPECT_NE(pair.ask("alpha-modem", "events event=modem_user_connected").find("127.0.0.1"),
+            std::string::npos);
+  EXPECT_EQ(pair.process("alpha").stop(), 0) << pair.log("alpha");
+  EXPECT_TRUE(await([&] { return user().empty(); })) << pair.ask("alpha-modem", "status");
+  EXPECT_EQ(pair.process("alpha-modem").stop(), 0);
+  EXPECT_EQ(pair.ask("alpha-modem", "status"), "");
+}
+
 }  // namespace
 }  // namespace s5066::live

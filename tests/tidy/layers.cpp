@@ -78,8 +78,8 @@ const std::vector<Layer> kLayers = {
     {"modem tools",
      "modem/tools/.*",
      {"modem/remote", "modem/worker", "modem/audio", "modem/ptt", "modem/waveforms",
-      "modem/channel", "modem/dsp", "modem/api", "posix", "base"},
-     shell_and({"program_options"})},
+      "modem/channel", "modem/dsp", "modem/api", "control", "control settings", "posix", "base"},
+     shell_and({"program_options", "asio", "protobuf"})},
 
     {"gateway ports",
      "gateways/common/(.*_(core|port|types)|rcop|sis_requests|handover_window|range_set|"

@@ -31,5 +31,14 @@ TEST_F(Serve, says_what_is_not_there) {
   EXPECT_NE(read("stderr").find("192.0.2.1"), std::string::npos) << read("stderr");
 }
 
+TEST_F(Serve, a_request_needs_a_socket_at_which_a_modem_answers) {
+  EXPECT_EQ(run("serve status"), 2);
+  EXPECT_NE(read("stderr").find("the request status needs --control"), std::string::npos);
+  EXPECT_EQ(run("serve --control " + path("socket") + " dance"), 2);
+  EXPECT_EQ(read("stderr").find("no program answers"), std::string::npos) << read("stderr");
+  EXPECT_EQ(run("serve --control " + path("socket") + " status"), 1);
+  EXPECT_NE(read("stderr").find("no program answers there"), std::string::npos) << read("stderr");
+}
+
 }  // namespace
 }  // namespace s5066::modem
