@@ -422,9 +422,8 @@ void DataTransfer::fill(Instant now, BurstBuilder& burst) {
     if (Peer* record = peers_.find(*plan.audience)) record->note_answered_in(own.mode);
   }
   if (control) own.mode = control->control.next_mode();
-  if (connection && config_.adaptation && !config_.full_duplex && adapts(*connection) &&
-      connection->owes_only_ack()) {
-    own.mode = peers_.at(*served).adaptation.answer_mode(own.mode, connection->extensions());
+  if (connection && config_.adaptation && !config_.full_duplex && adapts(*connection)) {
+    own.mode = peers_.at(*served).adaptation.mode_for(*connection, own.mode);
   }
   const Duration max = transmission_max(own.mode);
   IntervalBudget budget(own.mode, connection ? trial_max(*connection, own.mode, max) : max);

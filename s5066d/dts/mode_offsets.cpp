@@ -23,6 +23,10 @@ constexpr double kVarianceNear = 1.5 * 1.5;
 constexpr double kNearDb = 6;
 constexpr double kVarianceKind = 1;
 constexpr double kVarianceOwn = 0.5 * 0.5;
+/// On a channel without fading a mode needs this much less (dB), and this share of the variance
+/// remains.
+constexpr double kSteadyDb = 2.2;
+constexpr double kSteadyVariance = 0.05;
 /// Largest deviation in standard deviations that a bound observation may have.
 constexpr double kBoundMax = 4;
 
@@ -43,7 +47,7 @@ double snr_needed_db(const Mode& mode) {
   };
   static constexpr std::array kNeeds = {
       Need{75, -11},  Need{150, -7.4}, Need{300, -2.5},  Need{600, 0.5},  Need{1200, 3.5},
-      Need{1600, 4},  Need{2400, 8},   Need{3200, 6},    Need{3600, 11},  Need{4800, 11},
+      Need{1600, 4},  Need{2400, 8},   Need{3200, 6},    Need{3600, 10},  Need{4800, 10},
       Need{6400, 13}, Need{8000, 16},  Need{9600, 18.5}, Need{12000, 24}, Need{12800, 27}};
   static constexpr std::array kNeeds110d = {
       Need{75, -9.5},  Need{150, -5.5},  Need{300, -4.3}, Need{600, -2.5}, Need{1200, 0.8},
@@ -84,6 +88,20 @@ void ModeOffsets::forget(double share) {
   for (std::size_t i = 0; i < covariance_.size(); ++i) {
     covariance_[i] += share * (prior_[i] - covariance_[i]);
   }
+}
+
+// Moves only what is expected without observations, not what was learnt.
+void ModeOffsets::set_steadiness(double steadiness) {
+  const auto remains = [](double of) { return 1 - (1 - kSteadyVariance) * of; };
+  const double less_db = kSteadyDb * (steadiness - steadiness_);
+  const double factor = remains(steadiness) / remains(steadiness_);
+  steadiness_ = steadiness;
+  for (std::size_t i = 0; i < expected_db_.size(); ++i) {
+    const double not_learnt = covariance(i, i) / prior_[i * modes_.size() + i];
+    expected_db_[i] -= less_db * not_learnt;
+  }
+  for (double& variance : prior_) variance *= factor;
+  for (double& variance : covariance_) variance *= factor;
 }
 
 void ModeOffsets::observe(std::size_t at, double offset_db, double variance) {

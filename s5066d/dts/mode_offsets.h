@@ -46,6 +46,9 @@ class ModeOffsets {
   void observe_bound(std::size_t at, double bound_db, double variance, bool below);
   /// Loses this share (0 to 1) of what was learnt.
   void forget(double share);
+  /// Sets how steady the channel is: 0 if it fades, 1 if all blocks have the same SNR. On a steady
+  /// channel each mode needs less, and the offsets differ less from link to link.
+  void set_steadiness(double steadiness);
 
  private:
   double& covariance(std::size_t a, std::size_t b) { return covariance_[a * modes_.size() + b]; }
@@ -59,6 +62,7 @@ class ModeOffsets {
   std::vector<double> expected_db_;
   std::vector<double> covariance_;  // row by row
   std::vector<double> prior_;       // the covariance before any observation
+  double steadiness_ = 0;
 };
 
 }  // namespace s5066::dts

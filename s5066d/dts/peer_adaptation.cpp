@@ -25,6 +25,8 @@ constexpr unsigned kMissesUnheard = 2;
 /// Number of type 6 messages of a change by agreement, and an upper bound of the octets of one.
 constexpr int kMessagesOfChange = 5;
 constexpr std::size_t kControlOctets = 40;
+/// So many octets need no long interleaver.
+constexpr std::size_t kFewOctets = 150;
 /// The short interleaver of 110A needs this much more than the long one on a fading channel (dB),
 /// and its preamble is hardly ever missed from this SNR on.
 constexpr double kShortNeedsMoreDb = 2;
@@ -44,6 +46,20 @@ constexpr unsigned kUnansweredDoublingsMax = 5;
 constexpr Duration kUnansweredMemory = std::chrono::hours(1);  // after the end of that time
 /// Largest number of remembered transmissions; more in a row than may go without an answer.
 constexpr std::size_t kSentMax = 64;
+
+std::size_t block_octets(const modem::Mode& mode) {
+  return modem::block_bits(mode) / 8;
+}
+
+/// True if few octets are received as well in `other` as in `mode`, which has a long interleaver.
+bool is_as_sure(const modem::Mode& other, const modem::Mode& mode) {
+  if (mode.interleaver != modem::Interleaver::long_) return false;
+  if (other.interleaver != modem::Interleaver::short_) return false;
+  const bool is_110a = other.waveform == modem::Waveform::ms110a;
+  if (!is_110a && other.waveform != modem::Waveform::ms110d) return false;
+  if (is_110a && snr_needed_db(mode) < kShortPreambleDb) return false;
+  return snr_needed_db(other) + kShortNeedsMoreDb <= snr_needed_db(mode);
+}
 
 /// True if both ends follow advice without a message.
 bool adapts(std::uint8_t extensions) {
@@ -106,10 +122,10 @@ void PeerAdaptation::on_measured(Instant now, HeardBurst& burst, bool cut, Durat
   const bool slower = advised_mode_ && less_robust(*advised_mode_, burst.mode);
   const Instant began = *burst.start - modem::preamble_duration(burst.mode);
   const bool late = began > advised_at_ + reply_time;
-  // A peer that adapts acknowledges in a quicker mode than it was advised for its data.
+  // A peer that adapts sends few octets in a quicker mode than it was advised for its data.
   const bool managed = burst.managed || (burst.link_control && free);
-  const bool answers =
-      free && !burst.data && slower && burst.mode == answer_mode(*advised_mode_, extensions);
+  const bool few = !burst.data || burst.meter.octets() <= kFewOctets + block_octets(burst.mode);
+  const bool answers = free && slower && few && is_as_sure(burst.mode, *advised_mode_);
   if (slower && !managed && !answers) {
     if (received_mode_ != burst.mode) {
       selector_->on_lost(*advised_mode_);
@@ -363,19 +379,14 @@ void PeerAdaptation::on_refused(pdu::DrcReason reason) {
 
 // A long interleaver takes a long preamble and a whole long block for a few octets. A slower rate
 // with the short interleaver is as sure and quicker, as long as its preamble can be heard.
-modem::Mode PeerAdaptation::answer_mode(const modem::Mode& mode, std::uint8_t extensions) const {
-  if (mode.interleaver != modem::Interleaver::long_) return mode;
-  const double needed = snr_needed_db(mode);
+modem::Mode PeerAdaptation::mode_for(const Connection& connection, const modem::Mode& mode) const {
+  const std::size_t data = connection.owes_only_ack() ? 0 : connection.queued_octets();
+  const std::size_t octets = kControlOctets + data;
+  if (octets > kFewOctets) return mode;
   modem::Mode quickest = mode;
-  for (const modem::Mode& other : modes_with(extensions)) {
-    if (other.interleaver != modem::Interleaver::short_) continue;
-    const bool is_110a = other.waveform == modem::Waveform::ms110a;
-    if (!is_110a && other.waveform != modem::Waveform::ms110d) continue;
-    if (is_110a && needed < kShortPreambleDb) continue;
-    if (snr_needed_db(other) + kShortNeedsMoreDb > needed) continue;
-    if (modem::airtime(other, kControlOctets) < modem::airtime(quickest, kControlOctets)) {
-      quickest = other;
-    }
+  for (const modem::Mode& other : modes_with(connection.extensions())) {
+    if (!is_as_sure(other, mode)) continue;
+    if (modem::airtime(other, octets) < modem::airtime(quickest, octets)) quickest = other;
   }
   return quickest;
 }

@@ -69,9 +69,9 @@ class PeerAdaptation {
   /// Returns the reason for the last request that failed.
   const std::optional<pdu::DrcReason>& refusal() const { return refusal_; }
 
-  /// Returns the mode for an acknowledgement alone, if data would go in `mode`: the quickest one
-  /// that needs no higher SNR.
-  modem::Mode answer_mode(const modem::Mode& mode, std::uint8_t extensions) const;
+  /// Returns the mode for what waits, if much data would go in `mode`: for few octets the quickest
+  /// one that needs no higher SNR.
+  modem::Mode mode_for(const Connection& connection, const modem::Mode& mode) const;
   /// Returns the mode for the answer to a call that would go in `mode`: a quicker one if the call
   /// was received so well that the caller can be expected to receive that one.
   modem::Mode reply_mode(const modem::Mode& mode, std::uint8_t extensions) const;

@@ -56,11 +56,12 @@ constexpr double kFirstLostSeconds = 9;
 constexpr double kFirstComesMin = 0.4;
 constexpr double kFirstUnlikely = 1e-3;
 /// The blocks of link control are few. If they have one SNR all the same, the channel probably does
-/// not fade: a mode then needs this much less (dB), and its need varies less from link to link.
-constexpr double kSteadyDb = 2.2;
-constexpr double kSteadyVariance = 0.05;
+/// not fade. The many blocks of data tell it more sharply by their spread (dB): this much at most
+/// without fading, and hardly ever less than this with it, for each kind of interleaver.
+constexpr std::array kSpreadSteadyDb = {0.6, 0.4};
+constexpr std::array kSpreadFadingDb = {1.4, 0.8};
 /// Factors in the widths of the detection of the preamble and of the transition between nothing and
-/// all received, on such a channel.
+/// all received, on a channel that does not fade.
 constexpr double kSteadyWidth = 0.3;
 constexpr double kSteadyTransition = 0.6;
 /// Weight, in blocks, of the spread that is expected before it is measured.
@@ -213,7 +214,7 @@ double RateSelector::evened_out(const Mode& mode) const {
 // blocks differ by the fading that the interleaver does not even out. The spread of one interleaver
 // predicts that of the other.
 double RateSelector::width_db(const Mode& mode) const {
-  const double white = kWidthDb * (1 - (1 - kSteadyTransition) * steadiness(mode));
+  const double white = kWidthDb * (1 - (1 - kSteadyTransition) * steadiness_);
   return std::hypot(white, spread_of(mode));
 }
 
@@ -225,17 +226,14 @@ double RateSelector::spread_of(const Mode& mode) const {
   return blind_ ? 0 : kind(mode) == 0 ? kSpreadShortDb : kSpreadLongDb;
 }
 
-// Returns 1 for a channel whose blocks all have the same SNR, and 0 for one that fades as much as
-// is expected of a channel not yet measured. Once data was heard, the offsets tell more.
-double RateSelector::steadiness(const Mode& mode) const {
-  if (data_heard_ || blind_) return 0;
+// The steadiness is 1 if all blocks have the same SNR. Until data is heard, it is 0 for as much
+// spread as is expected of a channel not yet measured.
+void RateSelector::note_steadiness(const Mode& mode) {
   const double usual = kind(mode) == 0 ? kSpreadShortDb : kSpreadLongDb;
-  return 1 - std::clamp((spread_of(mode) - kSpreadWhiteDb) / (usual - kSpreadWhiteDb), 0.0, 1.0);
-}
-
-double RateSelector::offset_variance(std::size_t at) const {
-  const double steady = steadiness(config_.modes[at]);
-  return offsets_.variance(at) * (1 - (1 - kSteadyVariance) * steady);
+  const double least = data_heard_ ? kSpreadSteadyDb[kind(mode)] : kSpreadWhiteDb;
+  const double most = data_heard_ ? kSpreadFadingDb[kind(mode)] : usual;
+  steadiness_ = 1 - std::clamp((spread_of(mode) - least) / (most - least), 0.0, 1.0);
+  offsets_.set_steadiness(steadiness_);
 }
 
 double RateSelector::needed_db(std::size_t at) const {
@@ -245,21 +243,19 @@ double RateSelector::needed_db(std::size_t at) const {
 
 // The more the long interleaver evens out, the more the remaining fading hits the short one.
 double RateSelector::extra_db(const Mode& mode) const {
-  const double steady = steadiness(mode);
-  const double fading = kind(mode) == 0 ? kExtraShortDb * (1 - evened_out(mode)) : 0;
-  return fading * (1 - steady) - kSteadyDb * steady;
+  return kind(mode) == 0 ? kExtraShortDb * (1 - evened_out(mode)) * (1 - steadiness_) : 0;
 }
 
 // The first data is no trial.
 double RateSelector::hoped_db(std::size_t at) const {
   if (!data_heard_) return needed_db(at);
-  return needed_db(at) - kHope * std::sqrt(offset_variance(at));
+  return needed_db(at) - kHope * std::sqrt(offsets_.variance(at));
 }
 
 // Returns the width including all uncertainty.
 double RateSelector::full_width_db(std::size_t at) const {
   const double blocks = width_db(config_.modes[at]);
-  return std::sqrt(blocks * blocks + offset_variance(at) + snr_variance_);
+  return std::sqrt(blocks * blocks + offsets_.variance(at) + snr_variance_);
 }
 
 double RateSelector::arrives(std::size_t at) const {
@@ -268,7 +264,7 @@ double RateSelector::arrives(std::size_t at) const {
 
 // Returns the arriving share if the mode needs as little SNR as may well be.
 double RateSelector::arrives_at_best(std::size_t at) const {
-  const double needed = needed_db(at) - kHopeShort * std::sqrt(offset_variance(at));
+  const double needed = needed_db(at) - kHopeShort * std::sqrt(offsets_.variance(at));
   const double width = std::hypot(width_db(config_.modes[at]), std::sqrt(snr_variance_));
   return normal((snr_db_.value_or(0) - needed) / width);
 }
@@ -276,7 +272,7 @@ double RateSelector::arrives_at_best(std::size_t at) const {
 // Returns the share of the transmissions whose preamble is not detected.
 double RateSelector::missed(const Mode& mode) const {
   if (blind_) return 0;
-  const double width = kPreambleWidthDb * (1 - (1 - kSteadyWidth) * steadiness(mode));
+  const double width = kPreambleWidthDb * (1 - (1 - kSteadyWidth) * steadiness_);
   return normal((preamble_needed_db(mode) - snr_db_.value_or(0)) / width);
 }
 
@@ -334,7 +330,7 @@ void RateSelector::on_reception(Instant now, const Reception& measured) {
     if (octets > 0) note_outcome(*mode, lost, unlikely);
   }
   // The few octets of link control tell no more than is known of a channel without fading.
-  if (!unlikely && steadiness(reception.mode) < 0.5) learn(reception);
+  if (!unlikely && (!reception.managed || steadiness_ < 0.5)) learn(reception);
   choose();
 }
 
@@ -344,7 +340,7 @@ void RateSelector::measure_snr(Instant now, const Reception& reception) {
   if (reception.blocks >= 4) {
     const double weight = spread ? blocks / (blocks + 8) : 1;
     spread = (1 - weight) * spread.value_or(0) + weight * reception.spread_db;
-  } else if (reception.managed && reception.blocks > 1 && !snr_db_) {
+  } else if (reception.blocks > 1 && !spread) {
     const double weight = blocks / (blocks + kSpreadBlocksBefore);
     spread = (1 - weight) * spread_of(reception.mode) + weight * reception.spread_db;
   }
@@ -358,8 +354,7 @@ void RateSelector::measure_snr(Instant now, const Reception& reception) {
   const double change = *reception.snr_db - snr_db_.value_or(0);
   if (reception.blocks < 4 && snr_db_ && !snr_stale_ && !blind_) {
     // Short transmissions tell the spread by how they differ.
-    const double before =
-        spread.value_or(kind(reception.mode) == 0 ? kSpreadShortDb : kSpreadLongDb);
+    const double before = spread_of(reception.mode);
     const double bounded = std::min(std::abs(change), 2 * width_db(reception.mode));
     spread = std::sqrt(0.9 * before * before + 0.1 * bounded * bounded);
   }
@@ -367,7 +362,7 @@ void RateSelector::measure_snr(Instant now, const Reception& reception) {
   // The blocks of link control differ by fading alone.
   const double differs = !data_heard_ ? spread_of(reception.mode) : width;
   const double variance = differs * differs / looks_of(reception) + kVarianceRead;
-  const bool another = std::abs(change) > kStepWidths * width;
+  const bool another = std::abs(change) > kStepWidths * std::max(width, kWidthDb);
   const bool fresh = !snr_db_ || snr_stale_ || blind_ || another;
   if (another && snr_db_ && !snr_stale_ && !blind_) offsets_.forget(kForgetStep);
   if (fresh) {
@@ -381,6 +376,7 @@ void RateSelector::measure_snr(Instant now, const Reception& reception) {
   }
   blind_ = snr_stale_ = false;
   measured_db_ = *snr_db_;
+  note_steadiness(reception.mode);
 }
 
 RateSelector::Seen RateSelector::seen_in(const Reception& reception) const {

@@ -103,8 +103,7 @@ class RateSelector {
   double width_db(const modem::Mode& mode) const;
   double missed(const modem::Mode& mode) const;
   double spread_of(const modem::Mode& mode) const;
-  double steadiness(const modem::Mode& mode) const;
-  double offset_variance(std::size_t at) const;
+  void note_steadiness(const modem::Mode& mode);
   double needed_db(std::size_t at) const;
   double hoped_db(std::size_t at) const;
   double full_width_db(std::size_t at) const;
@@ -133,6 +132,7 @@ class RateSelector {
   double measured_db_ = 0;             // last measured SNR, without assumptions
   bool blind_ = true;                  // no SNR is ever reported: only the offsets change
   bool snr_stale_ = false;             // the SNR is assumed, not measured
+  double steadiness_ = 0;              // 0 if the channel fades, 1 if all blocks have one SNR
   std::optional<double> correlation_;  // of blocks with the short interleaver
   std::array<std::optional<double>, 2> spread_db_;  // measured, for each kind of interleaver
   ModeOffsets offsets_;

@@ -43,6 +43,7 @@ void ReceptionMeter::on_bytes(std::size_t octets, std::optional<double> snr_db) 
   if (full && pieces_.size() < kPiecesMax) pieces_.emplace_back();
   Piece& piece = present();
   piece.octets += octets;
+  octets_ += octets;
   if (!snr_db) return;
   if (blocks_++ > 0) {
     const double product = *snr_db * last_db_;

@@ -24,6 +24,7 @@ class ReceptionMeter {
   void on_cut(std::size_t octets) { present().octets += octets; }
 
   bool measured() const { return blocks_ > 0; }
+  std::size_t octets() const { return octets_; }
   bool any_intact() const { return intact_ > 0; }
 
   /// Returns one reception, or two parts of which the first has `more_follows` set. Call only if
@@ -51,6 +52,7 @@ class ReceptionMeter {
   modem::Mode mode_;
   std::vector<Piece> pieces_;
   unsigned blocks_ = 0;
+  std::size_t octets_ = 0;  // that came
   std::size_t intact_ = 0;
   double last_db_ = 0;
 };

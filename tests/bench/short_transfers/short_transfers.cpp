@@ -5,8 +5,8 @@
 // other before.
 //
 // Each cell is a size on a channel; its limit is the air time of the octets in the best of our
-// modes there. --mode M sets the mode in which links begin, --told sends in M alone, without
-// adaptation.
+// modes there. --mode M sets the mode in which links begin, the default of `modem.mode` without it;
+// --told sends in M alone, without adaptation.
 // --cell C runs one cell, --seeds N draws the channel N times, --log lists the transmissions on
 // standard error.
 #include <algorithm>
@@ -55,7 +55,7 @@ std::vector<Cell> cells() {
 }
 
 struct Setting {
-  std::optional<modem::Mode> mode;
+  modem::Mode mode{.rate_bps = 300, .interleaver = modem::Interleaver::short_};
   bool adapts = true;
   bool log = false;
 };
@@ -87,7 +87,7 @@ class LoggedAir final : public sim::Air {
 std::optional<double> transfer_s(const Cell& cell, const Setting& setting, sim::Seed seed) {
   sim::WorldOptions options;
   options.stations = 2;
-  if (setting.mode) options.mode = *setting.mode;
+  options.mode = setting.mode;
   if (setting.adapts) options.node.dts.adaptation = dts::RateLimits{};
   const auto air = [&](sim::EventHeap& heap, Rng rng) -> std::unique_ptr<sim::Air> {
     modem::CableMixer::Config mixer{
@@ -117,7 +117,7 @@ void measure(const Cell& cell, const Setting& setting, std::size_t seeds, bool j
   std::sort(seconds.begin(), seconds.end());
   const double median = seconds[seconds.size() / 2];
   const double worst = seconds.back();
-  const std::string mode = setting.mode ? to_string(*setting.mode) : "default";
+  const std::string mode = to_string(setting.mode);
   std::printf(json ? "{\"cell\":\"%s\",\"mode\":\"%s\",\"adapts\":%s,\"limit_s\":%.1f,"
                      "\"median_s\":%.1f,\"worst_s\":%.1f,\"failed\":%zu,\"seeds\":%zu}\n"
                    : "%-9s %-16s adapts %-5s limit %6.1f s  median %7.1f s  worst %7.1f s  "
@@ -134,8 +134,7 @@ int main(int argc, char** argv) {
   using namespace s5066;
   const bench::Arguments arguments(argc, argv, {"mode", "cell", "seeds"},
                                    {"json", "quick", "told", "log"});
-  Setting setting{
-      .mode = std::nullopt, .adapts = !arguments.has("told"), .log = arguments.has("log")};
+  Setting setting{.adapts = !arguments.has("told"), .log = arguments.has("log")};
   if (arguments.has("mode")) {
     const auto mode = modem::parse_mode(arguments.text("mode", ""));
     if (!mode) {

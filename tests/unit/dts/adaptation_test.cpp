@@ -2,6 +2,7 @@
 // In these tests the rates of stations follow their measurements (C.6.4.2).
 #include <cmath>
 
+#include "tests/support/seeds.h"
 #include "tests/unit/dts/advised_station.h"
 
 namespace s5066::dts {
@@ -107,7 +108,7 @@ TEST(Adaptation, a_turn_that_begins_with_a_missing_answer_is_one_after_it) {
 // Method: many seeds with heavy losses and missed transmissions, for both ways of changing.
 TEST(Adaptation, under_heavy_loss_all_arrives) {
   for (const std::size_t plain : {0u, 1u}) {
-    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    for (const sim::Seed seed : sim::seeds(60)) {
       SCOPED_TRACE(seed);
       Config config = adapting();
       config.replies_missed_max = config.management_repeats_max = 1000;
@@ -131,6 +132,21 @@ pdu::AckOnly advising(Address from, Address to, const modem::Mode& mode, std::ui
   advice.advisory = true;
   ack.common.eow = pdu::make_eow(pdu::EowType::drc_request, advice);
   return ack;
+}
+
+TEST(Adaptation, few_octets_go_in_no_long_interleaver) {
+  constexpr modem::Mode kAdvised{.rate_bps = 1200, .interleaver = Interleaver::long_};
+  constexpr modem::Mode kQuick{.rate_bps = 600, .interleaver = Interleaver::short_};
+  for (const std::size_t octets : {60u, 900u}) {
+    auto station = with_adapting_peer(adapting());
+    station.hear({advising(kPeer, kUs, kAdvised)});
+    ASSERT_EQ(station.dts().mode_to(kPeer), kAdvised);
+    station.request({.id = {1}, .destination = kPeer, .cpdu = pattern(octets, 1)});
+    station.run_for(5s);
+    const auto modes = station.take_modes();
+    ASSERT_FALSE(modes.empty());
+    EXPECT_EQ(modes.front(), octets < 100 ? kQuick : kAdvised);
+  }
 }
 
 TEST(Adaptation, the_most_robust_mode_is_taken_where_it_is_advised_and_kept_in_silence) {

@@ -79,6 +79,21 @@ TEST(ModeOffsets, what_is_forgotten_is_learnt_anew_as_fast_as_at_first) {
   EXPECT_NEAR(offsets.expected_db(at(k4800)), 8, 0.3);
 }
 
+TEST(ModeOffsets, without_fading_less_is_expected_and_what_was_learnt_stays) {
+  ModeOffsets offsets(modes());
+  const double expected_db = offsets.expected_db(at(k75));
+  const double variance = offsets.variance(at(k75));
+  offsets.set_steadiness(1);
+  EXPECT_LT(offsets.expected_db(at(k75)), expected_db - 2);
+  EXPECT_LT(offsets.variance(at(k75)), variance / 10);
+  offsets.set_steadiness(0);
+  EXPECT_NEAR(offsets.expected_db(at(k75)), expected_db, 1e-9);
+  EXPECT_NEAR(offsets.variance(at(k75)), variance, 1e-9);
+  for (int i = 0; i < 20; ++i) offsets.observe(at(k4800), 8, 0.5);
+  offsets.set_steadiness(1);
+  EXPECT_NEAR(offsets.expected_db(at(k4800)), 8, 0.3);
+}
+
 TEST(ModeOffsets, a_mode_that_is_not_among_them_is_taken_for_the_most_similar) {
   const ModeOffsets offsets(modes());
   EXPECT_EQ(offsets.nearest(k4800), at(k4800));

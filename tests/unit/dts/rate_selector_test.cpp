@@ -24,9 +24,11 @@ RateSelector selector(const Mode& start = kStart) {
       {.modes = modes_to_choose_from(start, {}), .start = start, .transmission_max = kLong});
 }
 
-/// Returns a long transmission of which the share `intact` arrived.
+/// Returns a long transmission of which the share `intact` arrived, on a channel that fades a
+/// little.
 Reception heard(const Mode& mode, double intact, std::optional<double> snr_db) {
-  Reception reception{.mode = mode, .octets = mode.rate_bps * 12, .blocks = 20, .snr_db = snr_db};
+  Reception reception{
+      .mode = mode, .octets = mode.rate_bps * 12, .blocks = 20, .snr_db = snr_db, .spread_db = 1.5};
   reception.octets_intact =
       static_cast<std::size_t>(intact * static_cast<double>(reception.octets));
   return reception;
@@ -98,6 +100,27 @@ TEST(RateSelector, link_control_without_fading_tells_the_fastest_mode_that_comes
     rates.set_one_choice(true);
     rates.on_reception({}, link_control(c.snr_db));
     EXPECT_EQ(to_string(rates.mode()), to_string(c.best)) << c.snr_db;
+  }
+}
+
+// Goal:   data that came whole in white noise raises the rate to no mode that needs more than the
+//         SNR, and the same data on a channel that fades leaves that to a trial.
+TEST(RateSelector, data_without_fading_raises_the_rate_only_as_far_as_the_ratio_goes) {
+  constexpr Mode kBest{modem::Waveform::ms110d, 300, Interleaver::short_};
+  for (const double spread_db : {0.4, 2.5}) {
+    RateSelector rates(
+        {.modes = modes_of_one_choice(kStart, {}), .start = kStart, .transmission_max = kLong});
+    rates.set_one_choice(true);
+    rates.on_reception({}, link_control(-4));
+    ASSERT_EQ(to_string(rates.mode()), to_string(kBest));
+    Reception data = heard(kBest, 1, -4 + 2.2);
+    data.spread_db = spread_db;
+    rates.on_reception({}, data);
+    if (spread_db < 1) {
+      EXPECT_EQ(to_string(rates.mode()), to_string(kBest));
+    } else {
+      EXPECT_GT(rates.mode().rate_bps, kBest.rate_bps);
+    }
   }
 }
 
