@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <chrono>
 #include <utility>
 #include <vector>
@@ -192,10 +193,27 @@ void translate_data_transfer(const proto::DataTransfer& from, dts::Config& to) {
   if (from.has_rate_change()) to.rate_change = from.rate_change();
   if (from.has_management_repeats_max()) to.management_repeats_max = from.management_repeats_max();
   if (from.has_resets_missed_max()) to.resets_missed_max = from.resets_missed_max();
-  if (!from.adaptation().enabled()) return;
-  auto& limits = to.adaptation.emplace();
-  if (from.adaptation().has_rate_min_bps()) limits.rate_min_bps = from.adaptation().rate_min_bps();
-  if (from.adaptation().has_rate_max_bps()) limits.rate_max_bps = from.adaptation().rate_max_bps();
+}
+
+/// True if no other setting keeps the links from changing their modes.
+bool may_adapt(const NodeSetup& setup) {
+  const dts::Config& transfer = setup.node.dts;
+  const auto modes = dts::modes_in_use(transfer);
+  return transfer.rate_change && modem::tells_itself(transfer.mode) &&
+         setup.worker.receive_modes.empty() &&
+         std::all_of(modes.begin(), modes.end(), [&transfer](const modem::Mode& mode) {
+           return dts::holds_segment(transfer, mode, dts::segment_octets(transfer));
+         });
+}
+
+/// Adaptation that the file states is kept where it contradicts another setting, so that the
+/// contradiction is reported. Call this when all other settings are translated.
+void translate_adaptation(const proto::DataTransfer::Adaptation& from, NodeSetup& to) {
+  if (from.has_enabled() && !from.enabled()) return;
+  auto& limits = to.node.dts.adaptation.emplace();
+  if (from.has_rate_min_bps()) limits.rate_min_bps = from.rate_min_bps();
+  if (from.has_rate_max_bps()) limits.rate_max_bps = from.rate_max_bps();
+  if (!from.has_enabled() && !may_adapt(to)) to.node.dts.adaptation.reset();
 }
 
 void translate_channel_access(const proto::ChannelAccess& from, cas::Config& to) {
@@ -317,6 +335,7 @@ NodeSetup translate(const proto::Node& from) {
   translate_subnet_access(from.subnet_access(), to.node.sap);
   to.node.dts.address = address_of(from.address());
   to.node.dts.mode = mode_of(from.modem().mode());
+  translate_adaptation(from.data_transfer().adaptation(), to);
   to.node.dts.groups = to.node.sap.groups;
   to.node.cas.broadcast_only = to.node.sap.broadcast_only;
   translate_clients(from.sis(), to.node);

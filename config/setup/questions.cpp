@@ -173,12 +173,6 @@ Surroundings look_around() {
 void ask_before_trials(Dialogue& dialogue, const Surroundings& around,
                        proto::SetupAnswers& answers) {
   ask_station(dialogue, "this station", *answers.mutable_station());
-  answers.set_mode(dialogue.ask("Mode in which each link begins; it must work on a bad day",
-                                "110a-300-long",
-                                [](const std::string& answer) -> std::optional<std::string> {
-                                  if (modem::parse_mode(answer)) return std::nullopt;
-                                  return "unknown mode; `hfmodem modes` lists all";
-                                }));
   ask_card(dialogue, around, *answers.mutable_sound_card());
   ask_key(dialogue, around, answers);
   dialogue.say("");

@@ -9,13 +9,10 @@
 
 #include "config/address_book.h"
 #include "config/load.h"
-#include "modem/api/receive_modes.h"
 #include "sis/primitives.h"
 
 namespace s5066::config {
 namespace {
-
-constexpr const char* kMode = "110a-300-long";
 
 std::string quoted(const std::string& text) {
   std::string out = "\"";
@@ -79,7 +76,7 @@ std::string book_text(const proto::SetupAnswers& answers, const AddressBook& kno
 
 proto::Modem modem_of(const proto::SetupAnswers& answers) {
   proto::Modem modem;
-  modem.set_mode(answers.has_mode() ? answers.mode() : kMode);
+  if (answers.has_mode()) modem.set_mode(answers.mode());
   if (answers.has_sound_card()) *modem.mutable_sound_card() = answers.sound_card();
   if (answers.has_cable()) *modem.mutable_cable() = answers.cable();
   if (answers.has_rigctld()) *modem.mutable_rigctld() = answers.rigctld();
@@ -114,18 +111,13 @@ std::string socket_prefix(const proto::SetupAnswers& answers, const UsedPlaces& 
 
 std::string node_text(const proto::SetupAnswers& answers, const std::string& sockets) {
   const std::string& name = answers.station().name();
-  const proto::Modem modem = modem_of(answers);
-  const auto mode = modem::parse_mode(modem.mode());
-  // Only a mode that announces itself may change on a link.
-  const bool adapts = mode && modem::tells_itself(*mode);
   const std::string port =
       answers.has_sis_port() ? "port: " + std::to_string(answers.sis_port()) + " " : "";
   return "# proto-message: s5066.proto.Node\n#\n"
          "# `s5066 setup` made this file. s5066d@" +
          name + ".service serves with it;\n# s5066-node.textproto(5) shows every setting.\n\n" +
          "address: " + quoted(name) + "  # by the address book, the file `stations`\n\nmodem {\n" +
-         printed(modem) + "}\n\n" +
-         (adapts ? "data_transfer { adaptation { enabled: true } }\n" : "") + "sis { " + port +
+         printed(modem_of(answers)) + "}\n\nsis { " + port +
          "local { socket: " + quoted(sockets + "sis") + " group_too: true } }\n" +
          "control { socket: " + quoted(sockets + "control") + " group_too: true }\n";
 }

@@ -2,10 +2,12 @@
 // Tests an operator's requests on the control socket of a running server, and clients at its local
 // socket.
 #include <gtest/gtest.h>
+
 #include <signal.h>
 
 #include <map>
 #include <memory>
+#include <regex>
 
 #include "config/control_request.h"
 #include "config/proto/control.pb.h"
@@ -125,7 +127,9 @@ TEST_F(LiveOperator, a_hangup_or_a_request_reads_the_configuration_again) {
   EXPECT_NE(wrong.output.find("alpha-node.textproto:"), std::string::npos) << wrong.output;
   EXPECT_NE(wrong.output.find(":1: adress: unknown field"), std::string::npos) << wrong.output;
 
-  pair.folder().write("alpha-node.textproto", before + "\ndata_transfer { window: 64 }\n");
+  pair.folder().write(
+      "alpha-node.textproto",
+      std::regex_replace(before, std::regex("data_transfer \\{"), "$& window: 64 "));
   pair.process("alpha").signal(SIGHUP);
   ASSERT_TRUE(await([&] {
     return pair.log("alpha").find("after_restart=data_transfer") != std::string::npos;

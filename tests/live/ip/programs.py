@@ -20,7 +20,6 @@ from world import ADDRESSES, SKIPPED, Failure, World, check, until
 BRAVO = ADDRESSES["bravo"]
 PATIENCE_S = 300  # for each program; TCP repeats at growing intervals
 NAME_ADDRESS = "192.0.2.66"
-ADAPTATION = "data_transfer { adaptation { enabled: true } }"
 ACCOUNT = ("operator", "words")
 MAIL = b"From: alpha@example.org\r\nSubject: weather\r\n\r\n" + b"wind 12 knots\r\n" * 100
 
@@ -225,7 +224,7 @@ def main():
         return SKIPPED
     # Daemons are not always in the PATH of a user.
     os.environ["PATH"] += ":/usr/sbin:/sbin"
-    world = World(given.build, node=ADAPTATION if given.adaptive else "")
+    world = World(given.build, adapts=given.adaptive)
     status = 1
     try:
         if not world.make_spaces():

@@ -33,13 +33,17 @@ def until(condition, what, patience_s=PATIENCE_S):
 
 
 class World:
-    """`node` and `ip` are further lines of the configurations; `proxy` is what tcp_proxy has."""
+    """`ip` are further lines of its configuration; `proxy` is what tcp_proxy has.
 
-    def __init__(self, build, mode="110a-2400-short", pace="max", node="", ip="", mtu=1500,
+    All bursts go in `mode`, unless the stations adapt.
+    """
+
+    def __init__(self, build, mode="110a-2400-short", pace="max", adapts=False, ip="", mtu=1500,
                  proxy="enabled: false"):
         self.build = pathlib.Path(build).resolve()
         self.mode, self.pace, self.mtu = mode, pace, mtu
-        self.more = {"node": node, "ip": f"{ip}tcp_proxy {{ {proxy} }}\n"}
+        self.adapts = "true" if adapts else "false"
+        self.more = {"ip": f"{ip}tcp_proxy {{ {proxy} }}\n"}
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="s5066-ip-"))
         self.spaces = {name: f"s5066-{os.getpid()}-{name}" for name in STATIONS}
         self.processes = {}
@@ -83,7 +87,8 @@ class World:
             f'address: "1.2.0.{number}"\n'
             f'modem {{ mode: "{self.mode}"\n'
             f'  cable {{ socket: "cable.sock" station: {number - 1} }} }}\n'
-            f'sis {{ port: 5066 }}\ncontrol {{ socket: "{name}.control" }}\n{self.more["node"]}\n')
+            f'sis {{ port: 5066 }}\ncontrol {{ socket: "{name}.control" }}\n'
+            f'data_transfer {{ adaptation {{ enabled: {self.adapts} }} }}\n')
         (self.folder / f"{name}-ip.textproto").write_text(
             f'control {{ socket: "{name}-ip.control" }}\n'
             f'interface {{ addresses: "10.66.0.{number}/24" mtu: {self.mtu} }}\n'

@@ -121,6 +121,7 @@ class World:
             address: "1.2.0.{number}"
             modem {{ mode: "110a-2400-short"
                      cable {{ socket: "cable.sock" station: {number - 1} }} }}
+            data_transfer {{ adaptation {{ enabled: false }} }}
             sis {{ port: 0 }}
             control {{ socket: "{name}.control" }}""")
         self.start(name, self.program("s5066d"), "--config", f"{name}-node.textproto")

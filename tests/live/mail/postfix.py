@@ -96,6 +96,7 @@ modem {{
   cable {{ socket: "{root}/cable.sock" station: {index} }}
 }}
 sis {{ port: 5066 }}
+data_transfer {{ adaptation {{ enabled: false }} }}
 subnet_access {{ groups: "16.1.2.0" }}
 control {{ socket: "{folder}/node.control" }}
 """

@@ -431,13 +431,47 @@ TEST(ConfigLoad, extensions_are_offered_unless_it_is_said_otherwise) {
   const auto dedicated = parse_node("f", kGood + "data_transfer { dedicated_frequency: true }");
   ASSERT_TRUE(dedicated.value.has_value()) << all_lines(dedicated.problems);
   EXPECT_TRUE(dedicated.value->node.dts.dedicated_frequency);
-  EXPECT_FALSE(usual.value->node.dts.adaptation.has_value());
-  const auto adapts =
-      parse_node("f", kGood + "data_transfer { adaptation { enabled: true rate_max_bps: 2400 } }");
-  ASSERT_TRUE(adapts.value.has_value());
-  ASSERT_TRUE(adapts.value->node.dts.adaptation.has_value());
-  EXPECT_EQ(adapts.value->node.dts.adaptation->rate_min_bps, 75u);
-  EXPECT_EQ(adapts.value->node.dts.adaptation->rate_max_bps, 2400u);
+}
+
+TEST(ConfigLoad, a_node_without_a_mode_begins_at_300_bit_s_and_adapts) {
+  const auto usual = parse_node("f", R"(address: "1.2.3.4" modem { cable { socket: "/tmp/c" } })");
+  ASSERT_TRUE(usual.value.has_value()) << all_lines(usual.problems);
+  EXPECT_EQ(to_string(usual.value->node.dts.mode), "110a-300-short");
+  ASSERT_TRUE(usual.value->node.dts.adaptation.has_value());
+  EXPECT_EQ(usual.value->node.dts.adaptation->rate_min_bps, 75u);
+  EXPECT_EQ(usual.value->node.dts.adaptation->rate_max_bps, 9600u);
+}
+
+// A file that turns adaptation on beside such a setting has a contradiction, see ConfigProblems.
+TEST(ConfigLoad, adaptation_is_on_unless_the_file_or_another_setting_turns_it_off) {
+  const auto modem = [](const std::string& more) {
+    return "address: \"1.2.3.4\" modem { " + more + " cable { socket: \"/tmp/cable\" } } ";
+  };
+  struct Case {
+    std::string text;
+    bool adapts;
+  };
+  const std::vector<Case> cases = {
+      {kGood, true},
+      {kGood + "data_transfer { adaptation { rate_max_bps: 2400 } }", true},
+      {kGood + "data_transfer { adaptation { enabled: true } }", true},
+      {kGood + "data_transfer { adaptation { enabled: false } }", false},
+      {kGood + "data_transfer { rate_change: false }", false},
+      {kGood + "data_transfer { transmission_max_ms: 60000 segment_octets: 400 }", true},
+      {kGood + "data_transfer { transmission_max_ms: 30000 segment_octets: 400 }", false},
+      {modem("mode: \"4285-1200-short\""), false},
+      {modem("mode: \"110a-300-zero\""), false},
+      {modem("mode: \"110d-300-s\""), true},
+      {modem("receive_modes: \"110a-300-short\""), false},
+  };
+  for (const Case& one : cases) {
+    const auto loaded = parse_node("f", one.text);
+    ASSERT_TRUE(loaded.value.has_value()) << all_lines(loaded.problems);
+    EXPECT_EQ(loaded.value->node.dts.adaptation.has_value(), one.adapts) << one.text;
+  }
+  const auto limited =
+      parse_node("f", kGood + "data_transfer { adaptation { rate_max_bps: 2400 } }");
+  EXPECT_EQ(limited.value->node.dts.adaptation->rate_max_bps, 2400u);
 }
 
 TEST(ConfigLoad, a_large_window_has_up_to_4096_frames) {

@@ -190,10 +190,13 @@ TEST(SetupPlan, one_address_for_two_stations_is_a_problem) {
       << files.error().detail;
 }
 
-TEST(SetupPlan, a_mode_that_does_not_announce_itself_has_no_adaptation) {
-  const auto files = plan_station(answers(kAnswers + "mode: \"4285-300-long\""), {});
-  ASSERT_TRUE(files) << files.error().detail;
-  EXPECT_EQ((*files)[1].text.find("adaptation"), std::string::npos);
+TEST(SetupPlan, a_mode_that_is_given_is_in_the_file_and_else_there_is_none) {
+  const auto usual = plan_station(answers(kAnswers), {});
+  ASSERT_TRUE(usual) << usual.error().detail;
+  EXPECT_EQ((*usual)[1].text.find("mode:"), std::string::npos);
+  const auto given = plan_station(answers(kAnswers + "mode: \"4285-300-long\""), {});
+  ASSERT_TRUE(given) << given.error().detail;
+  EXPECT_NE((*given)[1].text.find("mode: \"4285-300-long\""), std::string::npos);
 }
 
 TEST(SetupWriter, a_file_is_replaced_with_a_copy_and_an_equal_one_is_left) {
@@ -245,7 +248,7 @@ Surroundings around() {
 
 TEST(SetupQuestions, the_answers_of_a_person_make_the_same_message) {
   std::istringstream in(
-      "alpha\nDL0ABC\n1.2.0.1\n\n"  // station and mode
+      "alpha\nDL0ABC\n1.2.0.1\n"    // station
       "2\n2\n3\n"                   // input, output, right channel
       "1\n4533\ny\n40\n"            // rigctld
       "n\nn\n"                      // no tone, no round trip
@@ -256,7 +259,7 @@ TEST(SetupQuestions, the_answers_of_a_person_make_the_same_message) {
   ask_before_trials(dialogue, around(), given);
   ask_after_trials(dialogue, given);
   EXPECT_EQ(given.station().call_sign(), "DL0ABC");
-  EXPECT_EQ(given.mode(), "110a-300-long");
+  EXPECT_FALSE(given.has_mode());
   EXPECT_EQ(given.sound_card().input(), "pulse:a.monitor");
   EXPECT_EQ(given.sound_card().output(), "pulse:b");
   EXPECT_EQ(given.sound_card().input_channel(), 2u);
