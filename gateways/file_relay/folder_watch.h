@@ -4,6 +4,7 @@
 // into it, and deleted, or moved into the folder `sent`, when it is safe in the spool.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -20,6 +21,7 @@ namespace s5066::file_relay {
 class FolderWatch {
  public:
   static constexpr std::size_t kFilesPerLook = 50;
+  static constexpr std::chrono::seconds kLookInterval{2};
 
   /// Puts a file into the spool for all stations of the folder. `maybe_again`: an earlier process
   /// or an earlier try may have done so for some.

@@ -27,7 +27,6 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr std::size_t kStoreRequestsMax = 64;
-constexpr auto kLookAtFolders = std::chrono::seconds(2);
 constexpr std::uint32_t kWatchedRows = 200;
 /// The core has at most a spool's page of files and a window of U_PDUs under way, some thousands of
 /// actions. This is far above that, and a loop that never ends reaches it within seconds.
@@ -500,7 +499,7 @@ void RelayService::look_at_folders() {
       LogLine(log_, LogLevel::warning, "watch_failed").kv("reason", std::string_view(problem));
     }
   }
-  folder_timer_.expires_after(kLookAtFolders);
+  folder_timer_.expires_after(FolderWatch::kLookInterval);
   folder_timer_.async_wait([this](boost::system::error_code error) {
     if (!error && !stopping_) look_at_folders();
   });
