@@ -267,8 +267,14 @@ bool PeerAdaptation::on_answer(Instant now, PeerControl& control, const Connecti
   note_answered_in(sent_in, 2 * answer.lost < answer.frames);
   if (!config_.adaptation || control.advised() || trials_ < kTrialsMax) return false;
   const modem::Mode& mode = control.mode();
+  // An agreement cannot change the waveform, which may be one that this peer advised before.
+  if (guess_ && !heard_together(guess_->mode().waveform, mode.waveform)) guess_.reset();
   if (!guess_) {
-    guess_.emplace(RateSelector::Config{.modes = modes_,
+    std::vector<modem::Mode> modes;
+    std::copy_if(one_choice_.begin(), one_choice_.end(), std::back_inserter(modes),
+                 [&](const modem::Mode& m) { return heard_together(m.waveform, mode.waveform); });
+    if (modes.empty()) return false;
+    guess_.emplace(RateSelector::Config{.modes = std::move(modes),
                                         .start = mode,
                                         .transmission_max = config_.transmission_max,
                                         .by_agreement = true});

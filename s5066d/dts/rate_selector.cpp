@@ -525,6 +525,7 @@ void RateSelector::choose() {
     }
     present = 0;
   }
+  if (!best) return;  // no mode is heard together with the first one
   // If no data was heard, the peer has sent none in the present mode yet.
   const double gain = config_.by_agreement ? kGainByAgreement : !data_heard_ ? 1 : kGain;
   if (most >= gain * present) mode_ = config_.modes[*best];
