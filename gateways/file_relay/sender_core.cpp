@@ -263,6 +263,8 @@ void SenderCore::add(const gateways::SpoolItem& row) {
   const Instant accepted = is_new ? now_ : std::min(utc_.instant(row.created), now_);
   item.expires = accepted + config_.lifetime_max;
   item.advanced_at = accepted;
+  // The row does not say which attempts those were.
+  if (config_.transfer_service) item.attempts_by_transfer = row.attempts;
   stations_.try_emplace(row.destination);
   items_.emplace(row.id, std::move(item));
 }
@@ -767,6 +769,7 @@ void SenderCore::start_transfer(Item& item, const gateways::ImageReady& ready) {
   item.station_failed = false;
   item.overtaken = 0;
   ++item.row.attempts;
+  ++item.attempts_by_transfer;
   save(item, SpoolState::active, now_, item.row.reason);
 }
 
@@ -871,6 +874,8 @@ void SenderCore::on_message(Instant now, Address peer, const RefuseMessage& mess
   switch (message.reason) {
     case RefuseReason::no_room:
     case RefuseReason::failed:
+      // What it refuses has not gone, although its node took the offer.
+      item->advanced_at = item->expires - config_.lifetime_max;
       if (item->phase == Phase::sending) fail_attempt(*item, reason, false);
       return;
     case RefuseReason::no_base:
@@ -1021,8 +1026,9 @@ void SenderCore::arm_ack_deadline(Item& item) {
   if (is_all_confirmed(item)) {
     const bool asks = item.transfer && item.transfer->waits_for_answer() &&
                       stations_.at(item.row.destination).service == Service::unknown;
-    const Duration wait =
-        asks ? std::max(config_.answer_wait, kAnswerShare * item.offer_took) : config_.ack_wait;
+    const Duration answer_wait = std::min<Duration>(kAnswerShare * item.offer_took,
+                                                    std::chrono::seconds(config_.updu_lifetime_s));
+    const Duration wait = asks ? std::max(config_.answer_wait, answer_wait) : config_.ack_wait;
     item.ack_deadline = now_ + wait + 2 * way_of_acknowledgement(item);
   } else {
     item.ack_deadline = now_ + config_.confirm_wait + 2 * time_on_air(octets_outstanding_);
@@ -1051,7 +1057,8 @@ void SenderCore::fail_attempt(Item& item, const std::string& reason, bool retry_
   emit(RelayEvent::Kind::attempt_failed, item, reason);
   if (item.expires <= now_) {
     save(item, SpoolState::expired, now_, reason);
-  } else if (item.row.attempts >= config_.attempts_max && !retry_at_once && !item.transfer) {
+  } else if (item.row.attempts - item.attempts_by_transfer >= config_.attempts_max &&
+             !retry_at_once && !item.transfer) {
     save(item, SpoolState::failed, now_, reason);
   } else {
     const bool at_once = retry_at_once || item.overtaken >= kOvertakenMax;

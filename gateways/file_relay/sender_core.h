@@ -206,6 +206,7 @@ class SenderCore {
     Instant advanced_at{};                        // when its station took or answered some of it
     Duration offer_took{};                        // from the node to its confirmation
     bool by_transfer = false;                     // its last attempt was or is
+    std::uint32_t attempts_by_transfer = 0;       // do not count as attempts by BFTP
     bool by_bftp = false;                         // its offer does not fit in a U_PDU
     bool without_delta = false;                   // the receiver no longer has the older file
     Bytes base;                                   // hash of the older file that the receiver has

@@ -27,8 +27,9 @@ using Files = std::map<std::string, Bytes>;
 
 constexpr Side kLeft = RelayWorld::kLeft;
 constexpr Side kRight = RelayWorld::kRight;
-/// Octets that the node may have and that may be sent again after a break.
-constexpr std::uint64_t kWindow = 64 * 2033;
+/// Octets of a large file that the node may have and that may be sent again after a break: three
+/// quarters of the limit for one station.
+constexpr std::uint64_t kWindow = SenderCore::Config().station_outstanding_max * 3 / 4 * 2033;
 
 Bytes content_of(std::size_t size, std::uint64_t seed = 1) {
   Rng rng(seed);
@@ -218,6 +219,36 @@ TEST(Transfer, a_link_of_ten_minutes_an_hour_is_enough) {
   }
   EXPECT_TRUE(world.run_until_delivered(minutes(10)));
   EXPECT_EQ(world.inbox(kRight), (Files{{"f", content}}));
+}
+
+TEST(Transfer, a_file_that_has_no_room_there_is_offered_ever_more_seldom) {
+  RelayWorld world(1, both());
+  world.kill(kRight);
+  world.store_config(kRight).station_transfer_octets_max = 1000;
+  world.start(kRight);
+  const auto id = world.send(kLeft, "f", content_of(5000));
+  world.run_for(hours(12));
+  EXPECT_EQ(world.item(kLeft, id).state, SpoolState::deferred);
+  EXPECT_GE(world.item(kLeft, id).attempts, 20u);
+  EXPECT_LE(world.item(kLeft, id).attempts, 45u);
+}
+
+TEST(Transfer, offers_to_a_station_that_was_off_leave_the_attempts_by_bftp) {
+  RelayWorld world(1, {.transfers = {true, false}});
+  world.core_config.sender.attempts_max = 3;
+  world.kill(kLeft);
+  world.start(kLeft);
+  world.kill(kRight);
+  const auto id = world.send(kLeft, "f", content_of(500));
+  world.run_for(hours(2));
+  EXPECT_GT(world.item(kLeft, id).attempts, 3u);
+  world.mute(kRight, true);
+  world.start(kRight);
+  world.run_for(minutes(40));
+  EXPECT_EQ(world.events(kLeft, Kind::service_absent), 1u);
+  EXPECT_EQ(world.item(kLeft, id).state, SpoolState::deferred) << "not acknowledged once";
+  world.mute(kRight, false);
+  EXPECT_TRUE(world.run_until_delivered(hours(3)));
 }
 
 TEST(Transfer, a_lost_acknowledgement_costs_one_more_offer_and_no_second_file) {
