@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/translate.h"
 
+#include <algorithm>
+
 namespace s5066::config {
 namespace {
 
@@ -87,6 +89,19 @@ gateways::BackupSettings backup_of(const proto::SpoolBackup& from) {
   return to;
 }
 
+/// Keeps files valid that were written for the defaults of version 0.2.0, one day and one hour.
+void fit_defaults(const proto::Relay& from, file_relay::RelayConfig& to) {
+  constexpr std::uint32_t kLifetimeBefore = 86400;
+  constexpr std::uint32_t kRetryDelayBefore = 3600;
+  if (!from.has_lifetime_s()) {
+    to.lifetime_s = std::min(to.lifetime_s, std::max(to.duplicate_window_s, kLifetimeBefore));
+  }
+  if (!from.has_retry_delay_max_s()) {
+    to.retry_delay_max_s =
+        std::max(to.retry_delay_max_s, std::min(to.retry_delay_min_s, kRetryDelayBefore));
+  }
+}
+
 file_relay::RelayConfig translate(const proto::Relay& from) {
   file_relay::RelayConfig to;
   translate_sis_server(from.sis(), to);
@@ -110,6 +125,7 @@ file_relay::RelayConfig translate(const proto::Relay& from) {
   if (from.has_spool_reserve_octets()) to.spool_reserve_octets = from.spool_reserve_octets();
   if (from.has_log_level()) to.log_level = log_level_of(from.log_level());
   translate_transfer_service(from, to);
+  fit_defaults(from, to);
   return to;
 }
 

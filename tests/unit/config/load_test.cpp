@@ -343,6 +343,15 @@ TEST(ConfigLoad, what_is_left_out_keeps_the_default_of_its_layer) {
   EXPECT_FALSE(loaded.value->capture.has_value());
 }
 
+TEST(ConfigLoad, a_relay_of_an_earlier_version_keeps_limits_that_fitted_its_defaults) {
+  const auto relay = parse_relay("f",
+                                 "spool_directory: \"s\" inbox_directory: \"i\" "
+                                 "duplicate_window_s: 86400 retry_delay_min_s: 3600");
+  ASSERT_TRUE(relay.value.has_value());
+  EXPECT_EQ(relay.value->lifetime_s, 86400u);
+  EXPECT_EQ(relay.value->retry_delay_max_s, 3600u);
+}
+
 TEST(ConfigLoad, a_control_socket_is_for_the_group_only_if_it_says_so) {
   const std::string relay = "spool_directory: \"s\" inbox_directory: \"i\" ";
   const std::string mail = "spool_directory: \"s\" node_id: \"10.1.1.1\" ";
