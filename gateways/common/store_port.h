@@ -80,7 +80,7 @@ struct GradeSettings {
 /// Returns the first problem, if any.
 Result<void> validate(const GradeSettings& settings);
 
-/// What a file needs that goes by P_MUL.
+/// Facts that a file needs to go by P_MUL.
 struct PMulFacts {
   SpoolId first;                 // the rows of one message to several stations have the same
   std::uint32_t message_id = 0;  // and the number after it

@@ -34,7 +34,7 @@ class TransferTable {
   explicit TransferTable(Database& db) : db_(db) {}
 
   Result<std::optional<Row>> find(const TransferKey& key);
-  /// Those that come by RCOP.
+  /// Returns the open transfers that come by RCOP.
   Result<std::vector<Row>> open_rows(std::uint32_t rows_max);
   Result<Use> use_of(Address source);
   Result<std::int64_t> insert(const OpenTransfer& offer);

@@ -46,7 +46,7 @@ class MulticastCore {
   // Events in.
   void on_clock(Instant now, UtcSeconds utc);
   void on_start(Instant now);
-  /// Of the client that is bound to SAP 7.
+  /// Takes an event of the client that is bound to SAP 7.
   void on_sis(Instant now, const gateways::SisEvent& event);
   /// Our own EMCON: nothing leaves by P_MUL until it ends.
   void on_own_silence(Instant now, bool silent);

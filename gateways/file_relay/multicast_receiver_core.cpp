@@ -230,7 +230,7 @@ void MulticastReceiverCore::on_taken(Instant now, const Pending& pending,
   using State = TransferNews::State;
   tell(operation.key, news);
   if (!operation.whole) return;
-  // What a message without holes has brought was not what was offered; the same is tried once more.
+  // A message without holes has brought other octets than were offered; it is tried once more.
   const bool wrong = news.state == State::open && !operation.holes;
   if (wrong || news.state == State::no_room) return p_mul_.on_not_committed(now, name);
   if (news.state == State::bad || news.state == State::no_base) {

@@ -874,7 +874,7 @@ void SenderCore::on_message(Instant now, Address peer, const RefuseMessage& mess
   switch (message.reason) {
     case RefuseReason::no_room:
     case RefuseReason::failed:
-      // What it refuses has not gone, although its node took the offer.
+      // A refused file has not gone, although the node there took the offer.
       item->advanced_at = item->expires - config_.lifetime_max;
       if (item->phase == Phase::sending) fail_attempt(*item, reason, false);
       return;

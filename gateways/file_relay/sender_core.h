@@ -235,7 +235,7 @@ class SenderCore {
     Service service = Service::unknown;
     Instant service_at{};     // since when it is absent
     unsigned unanswered = 0;  // offers, one after the other
-    // What waits at the node delays nothing urgent, so a transmission may be of full length.
+    // U_PDUs that wait at the node delay nothing urgent, so a transmission may be of full length.
     gateways::HandoverWindow window{
         gateways::HandoverWindow::Config{.span_min = std::chrono::seconds(120)}};
   };

@@ -25,7 +25,7 @@ struct EnvelopeOptions {
 Bytes to_envelope(const OfferMessage& offer, ByteSpan image, FileRange range,
                   const EnvelopeOptions& options);
 
-/// What records, of which some may be missing, have brought.
+/// Content of records, of which some may be missing.
 struct Envelope {
   std::optional<OfferMessage> offer;
   std::optional<TransferNumber> number;  // of all messages; those of another are left out

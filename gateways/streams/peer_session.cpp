@@ -489,7 +489,7 @@ bool PeerSession::conversing(Instant now) const {
          });
 }
 
-/// What was said goes alone, so that its answer does not wait for the end of bulk data.
+/// Returns true while bulk data waits so that the answer to small data does not wait for its end.
 bool PeerSession::bulk_waits(Instant now) const {
   if (now >= bulk_at_ + shared_.config.conversation_wait_max) return false;
   return urgent_with_node_ > 0 || now < answer_until_;

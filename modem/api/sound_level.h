@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Words for the levels of the received sound.
 #pragma once
 
 #include <string_view>

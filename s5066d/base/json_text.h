@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Text in JSON, for programs that write JSON without Protobuf.
 #pragma once
 
 #include <string>

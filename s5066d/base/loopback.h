@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Which addresses reach only programs of this machine.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Errors of system calls.
 #pragma once
 
 #include <cerrno>

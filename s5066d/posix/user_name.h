@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Names of users, for messages.
 #pragma once
 
 #include <sys/types.h>

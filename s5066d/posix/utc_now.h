@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The time in whole seconds, as spools keep it.
 #pragma once
 
 #include "s5066d/base/time.h"

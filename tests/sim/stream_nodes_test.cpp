@@ -134,7 +134,7 @@ modem::Mode mode_of(unsigned rate_bps) {
   return *modem::parse_mode(rate_bps > 2400 ? "4539-" + rate + "-s" : "110a-" + rate + "-short");
 }
 
-/// What a bulk stream and a plain client reach, in shares of the line.
+/// Shares of the line that a bulk stream and a plain client reach.
 struct BulkShares {
   double stream = 0;
   double arq = 0;
