@@ -53,7 +53,7 @@ struct RelayConfig {
   bool frap_v2_needs_ids = true;
 
   std::uint32_t lifetime_s = 2 * 86400;  // a file not delivered by then has expired
-  std::uint32_t attempts_max = 32;
+  std::uint32_t attempts_max = 64;       // by BFTP; they take longer than lifetime_s
   std::uint32_t retry_delay_min_s = 60;
   // The delay is no whole hour, because attempts at one minute of each hour would never meet a link
   // that is there at another.
