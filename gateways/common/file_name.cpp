@@ -126,4 +126,9 @@ std::string numbered_name(std::string_view name, unsigned number) {
   return std::string(truncate_utf8(stem, kFileNameBytesMax - suffix.size())) + suffix;
 }
 
+std::string suffixed_name(std::string_view name, std::string_view suffix) {
+  S5066_ASSERT(suffix.size() < kFileNameBytesMax);
+  return std::string(truncate_utf8(name, kFileNameBytesMax - suffix.size())) + std::string(suffix);
+}
+
 }  // namespace s5066::gateways

@@ -26,4 +26,7 @@ std::string without_colons(std::string_view name);
 /// letter, as in "v1.2", is not an ending.
 std::string numbered_name(std::string_view name, unsigned number);
 
+/// Returns the name, shortened if needed, with the suffix behind it: at most 255 octets.
+std::string suffixed_name(std::string_view name, std::string_view suffix);
+
 }  // namespace s5066::gateways

@@ -1004,7 +1004,7 @@ Result<StoreAnswer> SqliteStore::run(const FinishTransfer& operation) {
 // The row of the file and the note of it come at once, so that a file is published once, whenever
 // the power goes.
 Result<TransferNews> SqliteStore::put_into_inbox(const TransferTable::Row& transfer, Bytes content,
-                                                 UtcSeconds now) {
+                                                 UtcSeconds now, const RangeSet* holes) {
   if (auto disk = check_disk(); !disk) return disk.error();
   auto transaction = Transaction::begin(db_);
   if (!transaction) return transaction.error();
@@ -1025,11 +1025,13 @@ Result<TransferNews> SqliteStore::put_into_inbox(const TransferTable::Row& trans
     keep_spare(transfer.manifest.sha256, row->temporary_name);
     return noted.error();
   }
-  return publish_transfer(transfer, *row, now);
+  return publish_transfer(transfer, *row, now, holes);
 }
 
+// The list of holes comes before the transfer ends, so that a crash between cannot leave it out.
 Result<TransferNews> SqliteStore::publish_transfer(const TransferTable::Row& transfer,
-                                                   const ReceivedRow& row, UtcSeconds now) {
+                                                   const ReceivedRow& row, UtcSeconds now,
+                                                   const RangeSet* holes) {
   TransferNews news;
   news.state = TransferNews::State::done;
   news.inbox_name = row.inbox_name;
@@ -1037,6 +1039,9 @@ Result<TransferNews> SqliteStore::publish_transfer(const TransferTable::Row& tra
     auto name = finish_received(row);
     if (!name) return name.error();
     news.inbox_name = std::move(name).value();
+  }
+  if (holes != nullptr && !holes->empty()) {
+    if (auto written = write_holes(news.inbox_name, *holes); !written) return written.error();
   }
   auto ended = TransferTable(db_).end(transfer.id, now);
   if (!ended && needs_reserve(ended.error())) ended = TransferTable(db_).end(transfer.id, now);
@@ -1085,7 +1090,10 @@ Result<StoreAnswer> SqliteStore::run(const ReleaseSuspended& operation) {
 Result<StoreAnswer> SqliteStore::run(const TakeMessage& operation) {
   auto news = take_blocks(operation);
   if (!news) return news.error();
-  if (operation.whole) {
+  // A message that is offered again, or refused, is not acknowledged after a restart either.
+  using State = TransferNews::State;
+  const bool taken = news->state == State::done || (news->state == State::open && operation.holes);
+  if (taken && operation.whole && !operation.last) {
     const KnownNames::Name name{operation.key.source, operation.message_id, operation.expiry};
     if (auto noted = PMulTable(db_).remember(name); !noted) return noted.error();
   }
@@ -1115,12 +1123,14 @@ Result<TransferNews> SqliteStore::take_blocks(const TakeMessage& message) {
     news.repeated = true;
     return news;
   }
-  if (auto noted = table.note_p_mul((*row)->id, {message.expiry, message.holes}); !noted) {
-    return noted.error();
+  if (message.manifest) {
+    const TransferTable::ByPMul by{message.expiry, message.holes, message.head};
+    if (auto noted = table.note_p_mul((*row)->id, by); !noted) return noted.error();
   }
-  if (auto saved = run(SaveBlocks{message.key, message.blocks, message.now}); !saved) {
-    return saved.error();
-  }
+  if (auto saved = save_within(**row, message); !saved) return saved.error();
+  if (auto ended = table.end_message((*row)->id, !message.last); !ended) return ended.error();
+  const auto by = table.find_p_mul((*row)->id);
+  if (!by) return by.error();
   auto have = table.have((*row)->id);
   if (!have) return have.error();
   news.have = std::move(have).value();
@@ -1131,13 +1141,24 @@ Result<TransferNews> SqliteStore::take_blocks(const TakeMessage& message) {
     name_file((*row)->manifest, end);
     return std::move(end);
   }
-  if (!message.last) return news;
-  if (message.holes && !news.have.empty()) return end_with_holes(**row, message.now);
+  if (!*by || !(*by)->rest_over || (*by)->awaits_head) return news;
+  if ((*by)->holes && !news.have.empty()) return end_with_holes(**row, message.now);
   if (auto gone = table.drop((*row)->id); !gone) return gone.error();
   news.state = TransferNews::State::bad;
   news.text = std::to_string(news.have.octets()) + " of " +
               std::to_string((*row)->manifest.image_octets) + " octets had arrived";
   return news;
+}
+
+/// Keeps the blocks of a message that lie in the file.
+Result<void> SqliteStore::save_within(const TransferTable::Row& row, const TakeMessage& message) {
+  auto blocks = std::make_shared<std::vector<SaveBlocks::Block>>();
+  for (const SaveBlocks::Block& block : *message.blocks) {
+    const std::uint64_t end = std::uint64_t{block.at} + block.octets.size();
+    if (end <= row.manifest.image_octets) blocks->push_back(block);
+  }
+  auto saved = run(SaveBlocks{message.key, std::move(blocks), message.now});
+  return saved ? Result<void>() : saved.error();
 }
 
 /// Stores a file whose missing octets are zeros, and beside it a list of them.
@@ -1151,16 +1172,15 @@ Result<TransferNews> SqliteStore::end_with_holes(const TransferTable::Row& row, 
   if (!begun) return begun.error();
   Result<TransferNews> news = TransferNews{};
   if (*begun) {
-    news = publish_transfer(row, **begun, now);
+    news = publish_transfer(row, **begun, now, &holes);
   } else {
     auto content = table.octets(row);
     if (!content) return content.error();
     TransferTable::Row with_holes = row;
     with_holes.manifest.sha256 = sha256_of(*content);  // of what stands in the inbox
-    news = put_into_inbox(with_holes, std::move(content).value(), now);
+    news = put_into_inbox(with_holes, std::move(content).value(), now, &holes);
   }
   if (!news) return news;
-  if (auto written = write_holes(news->inbox_name, holes); !written) return written.error();
   name_file(row.manifest, *news);
   news->holes = std::move(holes);
   return news;
@@ -1173,7 +1193,9 @@ Result<void> SqliteStore::write_holes(const std::string& inbox_name, const Range
   }
   const auto temporary = inbox_.write_temporary(Bytes(text.begin(), text.end()));
   if (!temporary) return temporary.error();
-  const auto named = inbox_.publish(*temporary, inbox_name + ".holes");
+  const std::size_t own = inbox_name.rfind('/') + 1;  // 0 without a folder
+  const auto named = inbox_.publish(
+      *temporary, inbox_name.substr(0, own) + suffixed_name(inbox_name.substr(own), ".holes"));
   return named ? Result<void>() : named.error();
 }
 

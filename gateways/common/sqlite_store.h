@@ -64,6 +64,8 @@ class SqliteStore {
   /// left between two steps. An error means that some of it has to wait for the inbox.
   Result<void> recover();
 
+  /// Returns an error if as many files wait to be sent, or wait for this station, as may.
+  Result<void> check_room(Address destination);
   /// Accepts a file for sending.
   Result<SpoolId> enqueue(const NewItem& item);
   /// Accepts a file that goes by P_MUL to all these stations, in the place of that of the item: a
@@ -98,7 +100,6 @@ class SqliteStore {
   Result<void> check_disk();
   bool needs_reserve(const Error& error);
   Result<void> check_new(const NewItem& item);
-  Result<void> check_room(Address destination);
   Result<SpoolId> insert_outgoing(const NewItem& item, Address destination, ByteSpan sha256);
   Result<void> add_p_mul_facts(SpoolItem& item);
   Result<std::uint8_t> begin_first_attempt(const SaveItem& operation);
@@ -139,6 +140,7 @@ class SqliteStore {
   Result<void> add_signature(const OpenTransfer& operation, TransferNews& news);
   Result<Bytes> file_of(const TransferTable::Row& row, ByteSpan image);
   Result<TransferNews> take_blocks(const TakeMessage& message);
+  Result<void> save_within(const TransferTable::Row& row, const TakeMessage& message);
   Result<TransferNews> end_with_holes(const TransferTable::Row& row, UtcSeconds now);
   Result<void> write_holes(const std::string& inbox_name, const RangeSet& holes);
 
@@ -157,9 +159,9 @@ class SqliteStore {
   Result<std::string> finish_received(const ReceivedRow& row);
   Result<void> note_published(std::int64_t row, const std::string& name);
   Result<TransferNews> put_into_inbox(const TransferTable::Row& transfer, Bytes content,
-                                      UtcSeconds now);
+                                      UtcSeconds now, const RangeSet* holes = nullptr);
   Result<TransferNews> publish_transfer(const TransferTable::Row& transfer, const ReceivedRow& row,
-                                        UtcSeconds now);
+                                        UtcSeconds now, const RangeSet* holes = nullptr);
   Result<std::optional<ReceivedRow>> begun_row(const TransferTable::Row& transfer);
   Result<void> park(SpoolId id, std::string_view reason);
   Result<void> purge(const char* select, const std::vector<const char*>& remove_if_before,

@@ -80,7 +80,7 @@ struct GradeSettings {
 /// Returns the first problem, if any.
 Result<void> validate(const GradeSettings& settings);
 
-/// Facts that a file needs to go by P_MUL.
+/// Facts about a file that goes by P_MUL.
 struct PMulFacts {
   SpoolId first;                 // the rows of one message to several stations have the same
   std::uint32_t message_id = 0;  // and the number after it
@@ -241,9 +241,11 @@ struct TakeMessage {
   TransferKey key;
   std::uint32_t message_id = 0;
   UtcSeconds expiry;
-  bool whole = false;  // the message; it is remembered, so that it is acknowledged again
-  bool last = false;   // nothing more of the file is to come
-  bool holes = false;  // they are allowed
+  bool whole = false;  // the message
+  bool last = false;   // it wants no acknowledgement, and the rest of the file ends with it;
+                       // otherwise it is remembered, so that it is acknowledged again
+  bool holes = false;  // they are allowed; with a manifest
+  bool head = false;   // the file has a message with acknowledgement, too; with a manifest
   std::optional<TransferManifest> manifest;
   std::shared_ptr<const std::vector<SaveBlocks::Block>> blocks;
   UtcSeconds now;

@@ -187,10 +187,34 @@ Result<Bytes> TransferTable::octets(const Row& row) {
 
 Result<void> TransferTable::note_p_mul(std::int64_t row, const ByPMul& by) {
   auto put = db_.prepare(
-      "INSERT INTO transfer_p_mul (transfer, until_utc, holes) VALUES (?, ?, ?) ON CONFLICT DO "
-      "UPDATE SET until_utc = max(until_utc, excluded.until_utc), holes = excluded.holes");
+      "INSERT INTO transfer_p_mul (transfer, until_utc, holes, awaits_head) VALUES (?, ?, ?, ?) ON "
+      "CONFLICT DO UPDATE SET until_utc = max(until_utc, excluded.until_utc), holes = "
+      "excluded.holes");
   if (!put) return put.error();
-  return put->bind(row).bind(by.until.value).bind(by.holes ? 1 : 0).run();
+  return put->bind(row)
+      .bind(by.until.value)
+      .bind(by.holes ? 1 : 0)
+      .bind(by.awaits_head ? 1 : 0)
+      .run();
+}
+
+Result<std::optional<TransferTable::ByPMul>> TransferTable::find_p_mul(std::int64_t id) {
+  auto row = db_.prepare(
+      "SELECT until_utc, holes, awaits_head, rest_over FROM transfer_p_mul WHERE transfer = ?");
+  if (!row) return row.error();
+  const auto found = row->bind(id).step();
+  if (!found) return found.error();
+  if (!*found) return std::optional<ByPMul>();
+  return std::optional<ByPMul>(
+      {{row->integer(0)}, row->integer(1) != 0, row->integer(2) != 0, row->integer(3) != 0});
+}
+
+Result<void> TransferTable::end_message(std::int64_t id, bool acknowledged) {
+  auto put =
+      db_.prepare(acknowledged ? "UPDATE transfer_p_mul SET awaits_head = 0 WHERE transfer = ?"
+                               : "UPDATE transfer_p_mul SET rest_over = 1 WHERE transfer = ?");
+  if (!put) return put.error();
+  return put->bind(id).run();
 }
 
 Result<std::vector<TransferTable::Overdue>> TransferTable::overdue(UtcSeconds now) {

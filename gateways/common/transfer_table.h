@@ -34,7 +34,7 @@ class TransferTable {
   explicit TransferTable(Database& db) : db_(db) {}
 
   Result<std::optional<Row>> find(const TransferKey& key);
-  /// Returns the open transfers that come by RCOP.
+  /// Returns open transfers that come by RCOP.
   Result<std::vector<Row>> open_rows(std::uint32_t rows_max);
   Result<Use> use_of(Address source);
   Result<std::int64_t> insert(const OpenTransfer& offer);
@@ -48,8 +48,14 @@ class TransferTable {
   struct ByPMul {
     UtcSeconds until;
     bool holes = false;
+    bool awaits_head = false;
+    bool rest_over = false;
   };
   Result<void> note_p_mul(std::int64_t row, const ByPMul& by);
+  /// Returns nothing if the transfer comes by RCOP.
+  Result<std::optional<ByPMul>> find_p_mul(std::int64_t row);
+  /// Notes that one of the messages of a transfer is over.
+  Result<void> end_message(std::int64_t row, bool acknowledged);
   /// Open transfers by P_MUL whose time is over.
   struct Overdue {
     Row row;

@@ -45,6 +45,7 @@ class MulticastCore {
 
   // Events in.
   void on_clock(Instant now, UtcSeconds utc);
+  void on_clock_set(std::chrono::seconds step) { sender_.on_clock_set(step); }
   void on_start(Instant now);
   /// Takes an event of the client that is bound to SAP 7.
   void on_sis(Instant now, const gateways::SisEvent& event);

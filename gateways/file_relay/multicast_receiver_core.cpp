@@ -38,8 +38,11 @@ constexpr CounterTable<MulticastReceiverCounter> kCounters({
      "requests for files by P_MUL that the disk or the spool could not carry out"},
 });
 
+/// Cuts a message at the size of its first block. Blocks of other sizes would make more records
+/// than a message has blocks, and are no file.
 std::vector<Bytes> records_of(const Bytes& content, std::size_t record_octets) {
   std::vector<Bytes> records;
+  if (record_octets == 0 || content.size() / record_octets > p_mul::kBlocksMax) return records;
   const ByteSpan all(content);
   for (std::size_t at = 0; at < all.size(); at += record_octets) {
     const ByteSpan record = all.subspan(at, std::min(record_octets, all.size() - at));
@@ -80,10 +83,7 @@ void MulticastReceiverCore::on_received(Instant now, const p_mul::Received& mess
   pending.operation.whole = true;
   pending.operation.last = message.one_way;
   pending.operation.expiry = message.expiry;
-  S5066_ASSERT(message.block_octets > 0 || message.content.empty());
-  take(now, message.name,
-       records_of(message.content, std::max<std::size_t>(1, message.block_octets)),
-       std::move(pending));
+  take(now, message.name, records_of(message.content, message.block_octets), std::move(pending));
 }
 
 void MulticastReceiverCore::on_part(Instant now, const p_mul::ReceivedPart& part) {
@@ -134,12 +134,13 @@ void MulticastReceiverCore::take(Instant now, const p_mul::MessageName& name,
     blocks->push_back({block.at, std::move(block.octets)});
   }
   operation.blocks = std::move(blocks);
-  operation.holes = true;  // without an offer, the one that came before says it
   if (envelope.offer) {
     if (auto refusal = refusal_of(source, *envelope.offer)) {
       return refuse(now, name, pending, std::move(*refusal));
     }
-    operation.holes = envelope.offer->holes;
+    const bool plain = envelope.offer->manifest.form == gateways::ImageForm::plain;
+    operation.holes = envelope.offer->holes && plain;  // another image gives no file with holes
+    operation.head = operation.holes && envelope.offer->head;
     operation.manifest = std::move(envelope.offer->manifest);
   }
   ask(std::move(pending));
@@ -229,9 +230,16 @@ void MulticastReceiverCore::on_taken(Instant now, const Pending& pending,
   const p_mul::MessageName name{p_mul::NodeId{operation.key.source.value}, operation.message_id};
   using State = TransferNews::State;
   tell(operation.key, news);
+  const bool late = !operation.whole || operation.expiry <= utc_.utc(now);
+  if (news.state == State::no_room && late) {
+    return refuse(now, name, pending,
+                  {TransferNumber{operation.key.number}, RefuseReason::no_room, news.text});
+  }
   if (!operation.whole) return;
-  // A message without holes has brought other octets than were offered; it is tried once more.
-  const bool wrong = news.state == State::open && !operation.holes;
+  // A message without holes that does not complete its file has brought something else than was
+  // offered. It is tried once more.
+  const bool has_offer = operation.manifest.has_value() || !pending.one_way;
+  const bool wrong = news.state == State::open && has_offer && !operation.holes;
   if (wrong || news.state == State::no_room) return p_mul_.on_not_committed(now, name);
   if (news.state == State::bad || news.state == State::no_base) {
     return refuse(now, name, pending,

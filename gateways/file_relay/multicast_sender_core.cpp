@@ -308,9 +308,14 @@ void MulticastSenderCore::on_bound(Instant now, bool bound) {
 // --- One file ------------------------------------------------------------------------------------
 
 void MulticastSenderCore::prepare(SpoolId first, File& file) {
+  // A row that is over has given up its content.
+  const auto open = std::find_if(file.rows.begin(), file.rows.end(), [](const auto& row) {
+    return !gateways::is_over(row.second.item.state);
+  });
+  if (open == file.rows.end()) return;
   file.phase = Phase::preparing;
-  const SpoolId row = file.rows.begin()->first;
-  file.ticket = ask(gateways::PrepareImage{.id = row,
+  file.content_of = open->first;
+  file.ticket = ask(gateways::PrepareImage{.id = file.content_of,
                                            .signature = nullptr,
                                            .base = {},
                                            .plain = may_have_holes(file.facts.grade.grade)});
@@ -319,13 +324,16 @@ void MulticastSenderCore::prepare(SpoolId first, File& file) {
 
 void MulticastSenderCore::on_prepared(Instant now, SpoolId first, File& file,
                                       const StoreResult& result) {
+  const Row* row = find(file.content_of);
+  if (row == nullptr || gateways::is_over(row->item.state)) {
+    return put_back(now, file, Duration::zero());
+  }
   const auto* ready = result.answer ? std::get_if<gateways::ImageReady>(&*result.answer) : nullptr;
   if (ready == nullptr) {
     counters_.add(MulticastSenderCounter::store_errors);
-    Row& row = file.rows.begin()->second;  // the content of each row is its own
     if (result.answer.error().code == ErrorCode::bad_checksum) {
-      emit(RelayEvent::Kind::corrupt, row, to_string(result.answer.error()));
-      const SpoolId id = row.item.id;
+      emit(RelayEvent::Kind::corrupt, *row, to_string(result.answer.error()));
+      const SpoolId id = file.content_of;
       put_back(now, file, Duration::zero());
       return forget(id);
     }
@@ -333,7 +341,7 @@ void MulticastSenderCore::on_prepared(Instant now, SpoolId first, File& file,
   }
   file.manifest = ready->manifest;
   file.phase = Phase::reading;
-  file.ticket = ask(gateways::ReadImage{.id = file.rows.begin()->first});
+  file.ticket = ask(gateways::ReadImage{.id = file.content_of});
   file_tickets_[*file.ticket] = first;
 }
 
@@ -391,6 +399,7 @@ Result<void> MulticastSenderCore::submit(Instant now, SpoolId first, const File&
   const gateways::GradeSettings& grade = file.facts.grade;
   OfferMessage offer{.number = {static_cast<std::uint32_t>(first.value & UINT32_MAX)},
                      .holes = may_have_holes(grade.grade),
+                     .head = grade.grade == FileGrade::head,
                      .manifest = file.manifest};
   std::uint64_t head = is_acknowledged(grade.grade) ? image.size() : 0;
   if (grade.grade == FileGrade::head) head = std::min<std::uint64_t>(head, grade.head_octets);
@@ -576,6 +585,14 @@ std::vector<TransferStatus> MulticastSenderCore::transfers() const {
 }
 
 // --- Time and output -----------------------------------------------------------------------------
+
+// The age of a file counts, so its end moves with the clock.
+void MulticastSenderCore::on_clock_set(std::chrono::seconds step) {
+  for (auto& [first, file] : files_) {
+    file.expiry.value += step.count();
+    for (auto& [id, row] : file.rows) row.item.created.value += step.count();
+  }
+}
 
 void MulticastSenderCore::on_deadline(Instant now) {
   now_ = now;

@@ -72,10 +72,11 @@ class MulticastSenderCore {
   bool on_refused(Instant now, Address peer, const RefuseMessage& message);
   /// The operator has changed a file that is not `busy`, and the spool has it so.
   void on_changed(Instant now, const gateways::SpoolItem& row);
-  void on_clock_set(Instant now) { on_deadline(now); }
+  void on_clock_set(std::chrono::seconds step);
   void on_deadline(Instant now);
 
   SenderCore::InHand in_hand(SpoolId id) const;
+  SpoolId last_listed() const { return last_listed_; }
   bool knows(SpoolId id) const { return first_of_.contains(id); }
   std::vector<TransferStatus> transfers() const;
 
@@ -112,6 +113,7 @@ class MulticastSenderCore {
     Instant next_try{};
     Instant expires{};
     UtcSeconds expiry;
+    SpoolId content_of;    // the row whose content the store reads
     unsigned rounds = 0;   // that it has been with P_MUL
     bool resumed = false;  // stations may have parts of it
     gateways::PMulFacts facts;

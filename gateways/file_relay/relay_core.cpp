@@ -93,7 +93,8 @@ void RelayCore::on_clock(Instant now, UtcSeconds utc, Duration machine) {
   if (step.count() == 0) return;
   emit(RelayEvent::Kind::clock_set, {},
        (step.count() > 0 ? "forward by " : "back by ") + duration_text(step));
-  sender_.on_clock_set(now, step);
+  multicast_.on_clock_set(step);
+  sender_.on_clock_set(now, step, multicast_.sender().last_listed());
 }
 
 void RelayCore::on_sis(Instant now, const gateways::SisEvent& event) {

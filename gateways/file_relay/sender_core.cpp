@@ -1115,9 +1115,9 @@ StoreTicket SenderCore::ask(gateways::StoreOperation operation) {
   return ticket;
 }
 
-void SenderCore::on_clock_set(Instant now, std::chrono::seconds step) {
+void SenderCore::on_clock_set(Instant now, std::chrono::seconds step, SpoolId others) {
   note(now);
-  clock_tickets_.insert(ask(gateways::MoveTimes{step, last_listed_}));
+  clock_tickets_.insert(ask(gateways::MoveTimes{step, std::max(last_listed_, others)}));
 }
 
 bool SenderCore::on_store_result(Instant now, const StoreResult& result) {

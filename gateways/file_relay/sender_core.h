@@ -141,7 +141,8 @@ class SenderCore {
   /// station is tried now even if it is silent.
   void on_changed(Instant now, const gateways::SpoolItem& row, bool at_once);
   /// The time of day was set by so much. What is in memory goes by `now`; the spool is told.
-  void on_clock_set(Instant now, std::chrono::seconds step);
+  /// `others`: the last file that somebody else has listed; times up to there move, too.
+  void on_clock_set(Instant now, std::chrono::seconds step, SpoolId others = {});
 
   /// How far an operator may reach into a file.
   enum class InHand : std::uint8_t {
@@ -235,7 +236,7 @@ class SenderCore {
     Service service = Service::unknown;
     Instant service_at{};     // since when it is absent
     unsigned unanswered = 0;  // offers, one after the other
-    // U_PDUs that wait at the node delay nothing urgent, so a transmission may be of full length.
+    // Data that waits at the node delays nothing urgent, so a transmission may be of full length.
     gateways::HandoverWindow window{
         gateways::HandoverWindow::Config{.span_min = std::chrono::seconds(120)}};
   };

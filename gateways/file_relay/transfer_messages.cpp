@@ -17,6 +17,7 @@ using Reader = gateways::OctetReader;
 constexpr std::uint8_t kAnswerFlag = 0x01;
 constexpr std::uint8_t kSignatureFlag = 0x02;
 constexpr std::uint8_t kHolesFlag = 0x04;
+constexpr std::uint8_t kHeadFlag = 0x08;
 constexpr std::uint8_t kFolderFlag = 0x01;
 constexpr std::uint8_t kDigestFlag = 0x02;
 
@@ -39,7 +40,7 @@ void put(Bytes& out, const OfferMessage& m) {
   out.push_back(kTransferVersion);
   out.push_back(static_cast<std::uint8_t>((m.answer ? kAnswerFlag : 0) |
                                           (m.takes_signature ? kSignatureFlag : 0) |
-                                          (m.holes ? kHolesFlag : 0)));
+                                          (m.holes ? kHolesFlag : 0) | (m.head ? kHeadFlag : 0)));
   gateways::encode(m.manifest, out);
 }
 
@@ -136,6 +137,7 @@ Result<TransferMessage> read_offer(Reader reader, TransferNumber number) {
                                       .answer = (flags & kAnswerFlag) != 0,
                                       .takes_signature = (flags & kSignatureFlag) != 0,
                                       .holes = (flags & kHolesFlag) != 0,
+                                      .head = (flags & kHeadFlag) != 0,
                                       .manifest = std::move(manifest).value()});
 }
 

@@ -60,6 +60,7 @@ struct OfferMessage {
   bool answer = false;  // the sender waits for HAVE, SIGNATURE or DONE before it sends blocks
   bool takes_signature = false;  // it can send a difference instead
   bool holes = false;            // what does not arrive by P_MUL is left out
+  bool head = false;             // by P_MUL; its head comes in a message with acknowledgement
   TransferManifest manifest;
   friend bool operator==(const OfferMessage&, const OfferMessage&) = default;
 };

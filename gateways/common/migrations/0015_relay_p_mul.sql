@@ -11,11 +11,14 @@ CREATE TABLE IF NOT EXISTS outgoing_p_mul (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS outgoing_p_mul_message ON outgoing_p_mul (message_id);
 -- Open rows of `transfer_in` that came by P_MUL: until when the rest is waited for, and whether the
--- file is then stored with holes.
+-- file is then stored with holes. A file with holes may come in two messages: `awaits_head` is 1
+-- until the acknowledged one is there, and `rest_over` from the end of the other.
 CREATE TABLE IF NOT EXISTS transfer_p_mul (
   transfer INTEGER PRIMARY KEY,
   until_utc INTEGER NOT NULL,
-  holes INTEGER NOT NULL
+  holes INTEGER NOT NULL,
+  awaits_head INTEGER NOT NULL,
+  rest_over INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 -- Messages from the air, to be acknowledged again until they expire.
 CREATE TABLE IF NOT EXISTS p_mul_received (

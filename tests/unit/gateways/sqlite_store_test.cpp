@@ -9,6 +9,7 @@
 #include <iterator>
 #include <mutex>
 
+#include "gateways/common/file_name.h"
 #include "gateways/common/sha256.h"
 #include "gateways/common/store_thread.h"
 #include "tests/unit/gateways/power_vfs.h"
@@ -865,6 +866,52 @@ TEST_F(SqliteStoreTest, holes_of_a_file_by_p_mul_are_zeros_and_listed_beside_it)
   EXPECT_EQ(files.size(), 2u);
   EXPECT_EQ(files.at("picture.raw"), (Bytes{0, 0, 'l', 'l', 0, 0}));
   EXPECT_TRUE(files.contains("picture.raw.holes"));
+}
+
+TEST_F(SqliteStoreTest, a_rest_that_ends_before_its_head_waits_for_it) {
+  const Bytes file{'h', 'e', 'l', 'l', 'o', '!'};
+  auto rest = message_of(3, {'l'}, file);
+  rest.last = rest.holes = rest.head = true;
+  auto answer = ask(rest);
+  ASSERT_TRUE(answer) << to_string(answer.error());
+  EXPECT_EQ(std::get<TransferNews>(*answer).state, TransferNews::State::open);
+  EXPECT_TRUE(test::visible_files(config.inbox).empty());
+  reopen();
+  auto head = message_of(0, {'h', 'e', 'l'}, file);
+  head.whole = head.holes = head.head = true;
+  answer = ask(head);
+  ASSERT_TRUE(answer) << to_string(answer.error());
+  EXPECT_EQ(std::get<TransferNews>(*answer).state, TransferNews::State::done);
+  EXPECT_EQ(std::get<TransferNews>(*answer).holes.octets(), 2u);
+  EXPECT_EQ(test::visible_files(config.inbox).at("picture.raw"), (Bytes{'h', 'e', 'l', 'l', 0, 0}));
+}
+
+TEST_F(SqliteStoreTest, a_message_that_gives_a_wrong_file_is_not_remembered_as_taken) {
+  const Bytes file{'h', 'e', 'l', 'l', 'o', '!'};
+  auto wrong = message_of(0, {'H', 'e', 'l', 'l', 'o', '!'}, file);
+  wrong.whole = true;
+  const auto answer = ask(wrong);
+  ASSERT_TRUE(answer) << to_string(answer.error());
+  EXPECT_NE(std::get<TransferNews>(*answer).state, TransferNews::State::done);
+  EXPECT_TRUE(std::get<KnownNames>(*ask(ListNames{kNow})).names.empty());
+}
+
+TEST_F(SqliteStoreTest, the_list_of_holes_of_a_file_with_a_long_name_is_stored) {
+  const Bytes file{'h', 'e', 'l', 'l', 'o', '!'};
+  auto part = message_of(0, {'h'}, file);
+  part.manifest->name = std::string(kFileNameBytesMax, 'n');
+  part.last = part.holes = true;
+  ASSERT_TRUE(ask(part));
+  EXPECT_EQ(test::visible_files(config.inbox).size(), 2u);
+}
+
+TEST_F(SqliteStoreTest, blocks_by_p_mul_beyond_the_end_of_their_file_are_left_out) {
+  const Bytes file{'h', 'e', 'l', 'l', 'o', '!'};
+  auto part = message_of(4, {'o', '!', '?'}, file);
+  part.holes = true;
+  const auto answer = ask(part);
+  ASSERT_TRUE(answer) << to_string(answer.error());
+  EXPECT_TRUE(std::get<TransferNews>(*answer).have.empty());
 }
 
 TEST_F(SqliteStoreTest, what_is_overdue_by_p_mul_is_stored_with_holes_or_reported) {
