@@ -55,8 +55,8 @@ struct RelayConfig {
   std::uint32_t lifetime_s = 2 * 86400;  // a file not delivered by then has expired
   std::uint32_t attempts_max = 64;       // by BFTP; they take longer than lifetime_s
   std::uint32_t retry_delay_min_s = 60;
-  // The delay is no whole hour, because attempts at one minute of each hour would never meet a link
-  // that is there at another.
+  // This is less than a whole hour, because attempts at one minute of each hour would never meet a
+  // link that is there at another.
   std::uint32_t retry_delay_max_s = 3200;
   // Longest wait from the confirmation of the last segment to the acknowledgement, on top of its
   // time on the air. After that the file is sent again.

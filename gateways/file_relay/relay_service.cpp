@@ -381,6 +381,28 @@ void RelayService::add_transfer_verbs() {
         if (number) given = static_cast<std::uint8_t>(*number);
         return put(std::string(words[0]), *to, given, *grade);
       });
+  verbs.add(kIncomingVerb, [this](const control::Words& words) -> Answer {
+    if (!words.empty()) return std::nullopt;
+    return Result<std::string>(incoming());
+  });
+  verbs.add({"arriving", "cancel|suspend|resume STATION/NUMBER", "change a file that is arriving",
+             control::answered_by<proto::Done>},
+            [this](const control::Words& words) -> Answer {
+              if (words.size() != 2) return std::nullopt;
+              const auto action = parse_control_action(words[0]);
+              const std::size_t slash = words[1].find('/');
+              if (!action || slash == std::string_view::npos) return std::nullopt;
+              const auto station = parse_address(words[1].substr(0, slash));
+              const auto number = parse_number(words[1].substr(slash + 1));
+              if (!station || !number) return std::nullopt;
+              return change_incoming(*action, {*station, *number});
+            });
+  add_inbox_verbs();
+}
+
+void RelayService::add_inbox_verbs() {
+  using Answer = control::VerbTable::Answer;
+  control::VerbTable& verbs = host_.verbs();
   verbs.add({"ask", "get|list|delete|stat ADDRESS [PATH]", "ask for the inbox of another station",
              control::answered_by<proto::InboxAsked>},
             [this](const control::Words& words) -> Answer {
@@ -397,22 +419,6 @@ void RelayService::add_transfer_verbs() {
               const auto number = parse_number(words.size() == 1 ? words[0] : "");
               if (!number) return std::nullopt;
               return inbox_answer({*number});
-            });
-  verbs.add(kIncomingVerb, [this](const control::Words& words) -> Answer {
-    if (!words.empty()) return std::nullopt;
-    return Result<std::string>(incoming());
-  });
-  verbs.add({"arriving", "cancel|suspend|resume STATION/NUMBER", "change a file that is arriving",
-             control::answered_by<proto::Done>},
-            [this](const control::Words& words) -> Answer {
-              if (words.size() != 2) return std::nullopt;
-              const auto action = parse_control_action(words[0]);
-              const std::size_t slash = words[1].find('/');
-              if (!action || slash == std::string_view::npos) return std::nullopt;
-              const auto station = parse_address(words[1].substr(0, slash));
-              const auto number = parse_number(words[1].substr(slash + 1));
-              if (!station || !number) return std::nullopt;
-              return change_incoming(*action, {*station, *number});
             });
 }
 
@@ -462,7 +468,17 @@ std::vector<Result<SpoolId>> RelayService::accept(gateways::NewItem item,
   };
   const PMulSettings& settings = config_.p_mul;
   if (settings.enabled() && to.size() > 1 && group_of(settings.groups, to) != nullptr) {
-    by_p_mul(to);
+    // A station for which too many files wait already does not hold up the others.
+    std::vector<Address> with_room;
+    std::vector<Result<void>> rooms;
+    for (const Address station : to) {
+      rooms.push_back(operator_store_->check_room(station));
+      if (rooms.back()) with_room.push_back(station);
+    }
+    if (!with_room.empty()) by_p_mul(with_room);
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      if (!rooms[i]) ids.insert(ids.begin() + static_cast<std::ptrdiff_t>(i), rooms[i].error());
+    }
   } else {
     for (const Address station : to) {
       const bool silent =

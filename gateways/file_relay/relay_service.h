@@ -74,6 +74,7 @@ class RelayService {
   std::string status();
   Result<std::string> change(gateways::SpoolChange change, SpoolId id);
   void add_transfer_verbs();
+  void add_inbox_verbs();
   void look_at_folders();
   Result<void> accept_watched(const WatchFolder& folder, const HandedFile& file, bool maybe_again);
   Result<std::string> put(const std::string& handed, const std::vector<Address>& to,

@@ -19,7 +19,7 @@ gateways::SqliteStore::Config operator_store_config(const RelayConfig& config,
                                                     std::uint8_t first_updu_id);
 gateways::SqliteStore::Config store_config(const RelayConfig& config, std::uint8_t first_updu_id);
 sis::Client::Config client_config(const RelayConfig& config);
-/// Returns the settings of the client that is bound to SAP 7.
+/// Returns the configuration of the client that is bound to SAP 7.
 sis::Client::Config udop_client_config(const RelayConfig& config);
 std::string control_socket_path(const RelayConfig& config);
 control::SocketConfig control_socket(const RelayConfig& config);

@@ -25,7 +25,7 @@ struct EnvelopeOptions {
 Bytes to_envelope(const OfferMessage& offer, ByteSpan image, FileRange range,
                   const EnvelopeOptions& options);
 
-/// Content of records, of which some may be missing.
+/// The messages in records, of which some may be missing.
 struct Envelope {
   std::optional<OfferMessage> offer;
   std::optional<TransferNumber> number;  // of all messages; those of another are left out
