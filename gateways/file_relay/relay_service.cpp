@@ -315,6 +315,9 @@ void RelayService::on_udop(const sis::Event& event) {
     core_.on_own_silence(now(), silent);
   } else if (const auto ours = udop_requests_.event_of(event)) {
     if (std::holds_alternative<gateways::SisBound>(*ours)) core_.on_own_silence(now(), false);
+    if (std::holds_alternative<gateways::SisLost>(*ours)) {
+      LogLine(log_, LogLevel::warning, "sis").kv("event", sis::to_string(event));
+    }
     core_.on_udop(now(), *ours);
   }
   drain();
