@@ -124,6 +124,9 @@ void MulticastSenderCore::add(const SpoolItem& item) {
   file.expires = utc_.instant(file.expiry);
   file.resumed = file.resumed || item.attempts > 0;
   if (file.phase == Phase::sending) suspend(now_, first, file);
+  if (item.attempts > 0) {
+    p_mul_.on_begun_before(now_, file.facts.message_id, file.expires);
+  }
   Row row;
   row.item = item;
   file.rows.emplace(item.id, std::move(row));

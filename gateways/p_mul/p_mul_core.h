@@ -74,6 +74,11 @@ class PMulCore {
   Result<Accepted> request_submit(Instant now, Submission submission);
   Result<void> request_cancel(Instant now, MessageKey key);
   Result<void> request_suspend(Instant now, MessageKey key);
+  /// Call after a restart for each message that is submitted again later, so that stations keep
+  /// their parts of it until then.
+  void on_begun_before(Instant now, std::uint32_t message_id, Instant expires) {
+    sender_.on_begun_before(now, message_id, expires);
+  }
 
   // Actions out. Drain the events after every input; take PDUs as the bearer has room.
   std::optional<MessageEvent> poll_event();

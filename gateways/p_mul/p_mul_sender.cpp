@@ -289,12 +289,16 @@ Result<void> PMulSender::request_suspend(Instant now, MessageKey key) {
   const auto at = messages_.find(key);
   if (at == messages_.end()) return Error{ErrorCode::not_found, "message"};
   if (at->second.is_closing()) return {};
-  std::erase_if(suspended_, [now](const auto& one) { return one.second <= now; });
-  if (suspended_.size() >= kSuspendedMax) suspended_.erase(suspended_.begin());
-  suspended_[at->second.name.message_id] = at->second.expires;
+  on_begun_before(now, at->second.name.message_id, at->second.expires);
   end_all(now, at->second, Outcome::suspended);
   forget(at);
   return {};
+}
+
+void PMulSender::on_begun_before(Instant now, std::uint32_t message_id, Instant expires) {
+  std::erase_if(suspended_, [now](const auto& one) { return one.second <= now; });
+  if (suspended_.size() >= kSuspendedMax) suspended_.erase(suspended_.begin());
+  suspended_[message_id] = expires;
 }
 
 // --- Acknowledgements ----------------------------------------------------------------------------

@@ -96,6 +96,8 @@ class PMulSender {
   Result<Accepted> request_submit(Instant now, Submission submission);
   Result<void> request_cancel(Instant now, MessageKey key);
   Result<void> request_suspend(Instant now, MessageKey key);
+  /// Notes a message that an earlier process has begun and that comes again later.
+  void on_begun_before(Instant now, std::uint32_t message_id, Instant expires);
 
   // Actions out. The next PDU is asked for only when the bearer takes one.
   std::optional<OutgoingPdu> poll_pdu(Instant now);
