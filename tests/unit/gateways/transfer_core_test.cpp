@@ -295,7 +295,7 @@ TEST(Transfer, a_file_that_came_by_bftp_while_its_transfer_was_open_is_not_publi
     SCOPED_TRACE(offered_again);
     RelayWorld world(1, both());
     world.run_for(seconds(5));
-    const OfferMessage offer{{7}, true, false, false, manifest_of(content)};
+    const OfferMessage offer{{7}, true, false, false, false, manifest_of(content)};
     inject(world, kRight, offer);
     world.run_for(seconds(1));
     inject_file_by_bftp(world, kRight, "f", content);
@@ -381,7 +381,8 @@ TEST(Transfer, a_number_that_comes_again_with_another_name_is_another_file) {
   world.run_for(seconds(5));
   const Bytes content = content_of(100);
   for (const char* name : {"f", "g"}) {
-    inject(world, kRight, OfferMessage{{7}, false, false, false, manifest_of(content, name)});
+    inject(world, kRight,
+           OfferMessage{{7}, false, false, false, false, manifest_of(content, name)});
     world.run_for(seconds(1));
     inject(world, kRight, BlockMessage{{7}, 0, content});
     world.run_for(seconds(5));
@@ -599,7 +600,7 @@ TEST(Transfer, a_receiver_that_cannot_save_blocks_refuses_the_offer_until_it_can
   const Bytes content = content_of(1000);
   const auto offer = [&](Instant at) {
     receiver.on_offer(at, source, gateways::kRcopSap, 0,
-                      {{7}, true, false, false, manifest_of(content)});
+                      {{7}, true, false, false, false, manifest_of(content)});
   };
   const auto answer = [&](Instant at, Result<gateways::StoreAnswer> with) {
     const auto request = receiver.poll_store();
@@ -659,7 +660,8 @@ TEST(Transfer, a_file_that_is_held_keeps_its_part_at_a_receiver_that_restarts) {
 TEST(Transfer, a_part_of_a_file_that_its_sender_no_longer_has_goes_away) {
   RelayWorld world(1, both());
   world.run_for(seconds(5));
-  inject(world, kRight, OfferMessage{{77}, false, false, false, manifest_of(content_of(1000))});
+  inject(world, kRight,
+         OfferMessage{{77}, false, false, false, false, manifest_of(content_of(1000))});
   world.run_for(seconds(1));
   inject(world, kRight, BlockMessage{{77}, 0, Bytes(10, 1)});
   world.run_for(seconds(1));
@@ -673,7 +675,7 @@ TEST(Transfer, blocks_that_overlap_repeat_or_lie_outside_do_not_harm_the_file) {
   RelayWorld world(1, both());
   world.run_for(seconds(5));
   const Bytes content = content_of(1000);
-  inject(world, kRight, OfferMessage{{7}, false, false, false, manifest_of(content)});
+  inject(world, kRight, OfferMessage{{7}, false, false, false, false, manifest_of(content)});
   world.run_for(seconds(1));
   const auto block = [&](std::uint32_t at, std::size_t size) {
     const auto from = content.begin() + at;
@@ -696,7 +698,7 @@ TEST(Transfer, octets_that_are_not_what_was_offered_are_asked_for_again_and_then
   RelayWorld world(1, both());
   world.run_for(seconds(5));
   const Bytes content = content_of(1000);
-  inject(world, kRight, OfferMessage{{7}, false, false, false, manifest_of(content)});
+  inject(world, kRight, OfferMessage{{7}, false, false, false, false, manifest_of(content)});
   world.run_for(seconds(1));
   inject(world, kRight, BlockMessage{{7}, 0, content_of(1000, 2)});
   world.run_for(seconds(10));
@@ -715,7 +717,7 @@ TEST(Transfer, of_a_large_file_only_the_damaged_block_is_asked_for_again) {
   RelayWorld world(1, both());
   world.run_for(seconds(5));
   const Bytes content = content_of(200'000);
-  inject(world, kRight, OfferMessage{{7}, false, false, false, manifest_of(content)});
+  inject(world, kRight, OfferMessage{{7}, false, false, false, false, manifest_of(content)});
   world.run_for(seconds(1));
   for (std::size_t at = 0; at < content.size(); at += 2000) {
     Bytes octets(content.begin() + static_cast<long>(at),

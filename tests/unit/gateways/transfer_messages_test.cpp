@@ -31,9 +31,9 @@ std::vector<TransferMessage> samples() {
   delta.form = ImageForm::delta;
   delta.image_octets = 1000;
   delta.base = Bytes(32, 0xCD);
-  return {OfferMessage{{1}, true, false, false, manifest()},
-          OfferMessage{{2}, false, true, false, large},
-          OfferMessage{{3}, false, false, false, delta},
+  return {OfferMessage{{1}, true, false, false, false, manifest()},
+          OfferMessage{{2}, false, true, false, false, large},
+          OfferMessage{{3}, false, false, false, false, delta},
           BlockMessage{{4}, 2000, {1, 2, 3}},
           HaveMessage{{5}, true, {{0, 10}, {20, 30}}},
           HaveMessage{{5}, false, {}},
@@ -95,7 +95,8 @@ TEST(TransferMessages, ranges_that_overlap_touch_or_run_backwards_are_refused) {
 
 TEST(TransferMessages, a_manifest_that_contradicts_itself_is_refused) {
   const auto accepts = [](const TransferManifest& file) {
-    return decode_transfer_message(encode(OfferMessage{{1}, false, false, false, file})).ok();
+    return decode_transfer_message(encode(OfferMessage{{1}, false, false, false, false, file}))
+        .ok();
   };
   EXPECT_TRUE(accepts(manifest()));
   TransferManifest file = manifest();
@@ -120,7 +121,7 @@ TEST(TransferMessages, a_manifest_that_contradicts_itself_is_refused) {
 }
 
 TEST(TransferMessages, another_version_is_told_apart_from_a_damaged_message) {
-  Bytes octets = encode(OfferMessage{{1}, false, false, false, manifest()});
+  Bytes octets = encode(OfferMessage{{1}, false, false, false, false, manifest()});
   octets[5] = 2;
   const auto read = decode_transfer_message(octets);
   ASSERT_FALSE(read);
