@@ -25,7 +25,7 @@ constexpr unsigned kMissesUnheard = 2;
 /// Number of type 6 messages of a change by agreement, and an upper bound of the octets of one.
 constexpr int kMessagesOfChange = 5;
 constexpr std::size_t kControlOctets = 40;
-/// So many octets need no long interleaver.
+/// This many octets need no long interleaver.
 constexpr std::size_t kFewOctets = 150;
 /// The short interleaver of 110A needs this much more than the long one on a fading channel (dB),
 /// and its preamble is hardly ever missed from this SNR on.

@@ -25,7 +25,7 @@ TEST(DocPaths, a_file_or_folder_that_does_not_exist_is_a_problem_on_its_line) {
 }
 
 TEST(DocPaths, braces_name_several_files) {
-  EXPECT_TRUE(check("`modem/{audio/device,device}.h`, `{a, b}`, `x{`, `{}`").empty());
+  EXPECT_TRUE(check("`{modem/audio,audio}/device.h`, `{a, b}`, `x{`, `{}`").empty());
   const Problems problems = check("`modem/{audio,video}/{device,evice}.h`");
   ASSERT_EQ(problems.size(), 3u);
   EXPECT_EQ(problems[0].text, "there is no modem/audio/evice.h");

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- Files that go by P_MUL. Rows with the same `first` are one message to several stations; the number
 -- after `message_id` is that of a second message, with what follows a reliable head.
 CREATE TABLE IF NOT EXISTS outgoing_p_mul (
