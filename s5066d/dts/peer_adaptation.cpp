@@ -125,7 +125,7 @@ void PeerAdaptation::on_measured(Instant now, HeardBurst& burst, bool cut, Durat
   // A peer that adapts sends few octets in a quicker mode than it was advised for its data.
   const bool managed = burst.managed || (burst.link_control && free);
   const bool few = !burst.data || burst.meter.octets() <= kFewOctets + block_octets(burst.mode);
-  const bool answers = free && slower && few && is_as_sure(burst.mode, *advised_mode_);
+  const bool answers = free && slower && few && carries_few(burst.mode, *advised_mode_, extensions);
   if (slower && !managed && !answers) {
     if (received_mode_ != burst.mode) {
       selector_->on_lost(*advised_mode_);
@@ -388,13 +388,27 @@ void PeerAdaptation::on_refused(pdu::DrcReason reason) {
 modem::Mode PeerAdaptation::mode_for(const Connection& connection, const modem::Mode& mode) const {
   const std::size_t data = connection.owes_only_ack() ? 0 : connection.queued_octets();
   const std::size_t octets = kControlOctets + data;
-  if (octets > kFewOctets) return mode;
+  return octets > kFewOctets ? mode : quickest(mode, octets, connection.extensions());
+}
+
+modem::Mode PeerAdaptation::quickest(const modem::Mode& mode, std::size_t octets,
+                                     std::uint8_t extensions) const {
   modem::Mode quickest = mode;
-  for (const modem::Mode& other : modes_with(connection.extensions())) {
+  for (const modem::Mode& other : modes_with(extensions)) {
     if (!is_as_sure(other, mode)) continue;
     if (modem::airtime(other, octets) < modem::airtime(quickest, octets)) quickest = other;
   }
   return quickest;
+}
+
+// The octets that the peer had to send are not known, because the last block is filled up.
+bool PeerAdaptation::carries_few(const modem::Mode& mode, const modem::Mode& advised,
+                                 std::uint8_t extensions) const {
+  if (!is_as_sure(mode, advised)) return false;
+  for (std::size_t octets = kControlOctets; octets <= kFewOctets; octets += 10) {
+    if (quickest(advised, octets, extensions) == mode) return true;
+  }
+  return false;
 }
 
 modem::Mode PeerAdaptation::reply_mode(const modem::Mode& mode, std::uint8_t extensions) const {

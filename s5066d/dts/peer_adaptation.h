@@ -99,6 +99,11 @@ class PeerAdaptation {
     modem::Mode mode;
   };
 
+  /// Returns the quickest mode for these octets that needs no higher SNR than `mode`.
+  modem::Mode quickest(const modem::Mode& mode, std::size_t octets, std::uint8_t extensions) const;
+  /// True if a peer that is advised `advised` may send few octets in `mode`.
+  bool carries_few(const modem::Mode& mode, const modem::Mode& advised,
+                   std::uint8_t extensions) const;
   const std::vector<modem::Mode>& modes_with(std::uint8_t extensions) const;
   std::optional<RateSelector> new_selector() const;
   std::optional<modem::Mode> advice_to(const PeerControl& control, const Connection& connection,
