@@ -289,6 +289,8 @@ std::optional<RelayCore::Action> RelayCore::poll_action() {
   if (auto updu = receiver_.poll_updu()) return std::move(*updu);
   if (auto updu = outbox_.poll_updu()) return std::move(*updu);
   if (auto updu = sender_.poll_updu()) return std::move(*updu);
+  // A file without a piece of its content has asked for one.
+  if (auto request = sender_.poll_store()) return std::move(*request);
   return std::nullopt;
 }
 

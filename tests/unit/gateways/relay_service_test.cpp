@@ -214,8 +214,8 @@ TEST_F(RelayServiceTest, a_request_that_it_does_not_know_is_refused_in_json) {
   ASSERT_NO_FATAL_FAILURE(start());
   const std::string usage = "the request is `hold ID`";
   const std::string known =
-      "requests are status, wake, hold, release, retry, cancel, put, ask, asked, incoming, "
-      "arriving, counters, events, help";
+      "requests are status, wake, hold, release, retry, cancel, put, incoming, arriving, ask, "
+      "asked, counters, events, help";
   for (const auto& [request, text] : std::map<std::string, std::string>{{"", known},
                                                                         {"drop 1", known},
                                                                         {"hold", usage},
