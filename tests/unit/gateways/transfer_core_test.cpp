@@ -642,7 +642,7 @@ TEST(Transfer, a_cancelled_file_goes_away_at_its_receiver_too) {
 
 TEST(Transfer, a_file_that_is_held_keeps_its_part_at_a_receiver_that_restarts) {
   RelayWorld world(1, both());
-  const Bytes content = content_of(200'000);
+  const Bytes content = content_of(600'000);  // more than waits at the node
   const auto id = world.send(kLeft, "f", content);
   world.run_for(minutes(2));
   ASSERT_TRUE(world.change(kLeft, SpoolChange::hold, id));
