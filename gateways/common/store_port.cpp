@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gateways/common/store_port.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -17,6 +18,15 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(FileGrade::count
 
 constexpr std::array<std::string_view, static_cast<std::size_t>(SpoolChange::count)> kChanges = {
     "hold", "release", "retry", "cancel"};
+
+/// Returns the enumerator that has this name; `wanted` is the text of the error.
+template <typename Enumeration, std::size_t kCount>
+Result<Enumeration> parse_name(const std::array<std::string_view, kCount>& names,
+                               std::string_view text, const char* wanted) {
+  const auto found = std::find(names.begin(), names.end(), text);
+  if (found == names.end()) return Error{ErrorCode::bad_field, wanted};
+  return static_cast<Enumeration>(found - names.begin());
+}
 
 }  // namespace
 
@@ -35,10 +45,7 @@ std::string_view to_string(SpoolState state) {
 }
 
 Result<SpoolState> parse_spool_state(std::string_view text) {
-  for (std::size_t i = 0; i < kNames.size(); ++i) {
-    if (kNames[i] == text) return static_cast<SpoolState>(i);
-  }
-  return Error{ErrorCode::bad_field, "spool state"};
+  return parse_name<SpoolState>(kNames, text, "spool state");
 }
 
 std::string_view to_string(SpoolChange change) {
@@ -47,10 +54,7 @@ std::string_view to_string(SpoolChange change) {
 }
 
 Result<SpoolChange> parse_spool_change(std::string_view text) {
-  for (std::size_t i = 0; i < kChanges.size(); ++i) {
-    if (kChanges[i] == text) return static_cast<SpoolChange>(i);
-  }
-  return Error{ErrorCode::bad_field, "change of a file"};
+  return parse_name<SpoolChange>(kChanges, text, "change of a file");
 }
 
 std::string_view to_string(FileGrade grade) {
@@ -59,10 +63,7 @@ std::string_view to_string(FileGrade grade) {
 }
 
 Result<FileGrade> parse_file_grade(std::string_view text) {
-  for (std::size_t i = 0; i < kGrades.size(); ++i) {
-    if (kGrades[i] == text) return static_cast<FileGrade>(i);
-  }
-  return Error{ErrorCode::bad_field, "the grade is reliable, head, coded or best_effort"};
+  return parse_name<FileGrade>(kGrades, text, "the grade is reliable, head, coded or best_effort");
 }
 
 Result<void> validate(const GradeSettings& settings) {

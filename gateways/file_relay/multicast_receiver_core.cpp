@@ -94,19 +94,6 @@ void MulticastReceiverCore::on_part(Instant now, const p_mul::ReceivedPart& part
   take(now, part.name, part.blocks, std::move(pending));
 }
 
-std::optional<RefuseMessage> MulticastReceiverCore::refusal_of(Address source,
-                                                               const OfferMessage& offer) const {
-  const StationAccess& access = config_.access.of(source);
-  if (!access.put) {
-    return RefuseMessage{offer.number, RefuseReason::not_allowed,
-                         "this station may not send files here"};
-  }
-  const std::uint32_t most = std::min(config_.file_octets_max, access.file_octets_max);
-  if (offer.manifest.size <= most && offer.manifest.image_octets <= most) return std::nullopt;
-  return RefuseMessage{offer.number, RefuseReason::too_large,
-                       "the limit here is " + std::to_string(most) + " octets"};
-}
-
 void MulticastReceiverCore::take(Instant now, const p_mul::MessageName& name,
                                  const std::vector<Bytes>& records, Pending pending) {
   Envelope envelope = read_envelope(records);
@@ -135,7 +122,8 @@ void MulticastReceiverCore::take(Instant now, const p_mul::MessageName& name,
   }
   operation.blocks = std::move(blocks);
   if (envelope.offer) {
-    if (auto refusal = refusal_of(source, *envelope.offer)) {
+    if (auto refusal =
+            refusal_of(*envelope.offer, config_.access.of(source), config_.file_octets_max)) {
       return refuse(now, name, pending, std::move(*refusal));
     }
     const bool plain = envelope.offer->manifest.form == gateways::ImageForm::plain;

@@ -73,7 +73,6 @@ class MulticastReceiverCore {
 
   void take(Instant now, const p_mul::MessageName& name, const std::vector<Bytes>& records,
             Pending pending);
-  std::optional<RefuseMessage> refusal_of(Address source, const OfferMessage& offer) const;
   void refuse(Instant now, const p_mul::MessageName& name, const Pending& pending,
               RefuseMessage refusal);
   void ask(Pending pending);

@@ -635,14 +635,7 @@ std::string MulticastSenderCore::transfer_of(const Row& row) {
 }
 
 void MulticastSenderCore::emit(RelayEvent::Kind kind, const Row& row, std::string detail) {
-  events_.push_back({.kind = kind,
-                     .item = row.item.id,
-                     .transfer = transfer_of(row),
-                     .peer = row.item.destination,
-                     .name = row.item.name,
-                     .octets = row.item.size,
-                     .attempt = row.item.attempts,
-                     .detail = std::move(detail)});
+  events_.push_back(event_of(kind, row.item, transfer_of(row), std::move(detail)));
 }
 
 }  // namespace s5066::file_relay

@@ -79,6 +79,18 @@ std::string transfer_name(std::uint32_t number, ByteSpan content_sha256) {
   return std::to_string(number) + "-" + hex_digits(content_sha256.first(kHashOctets));
 }
 
+RelayEvent event_of(RelayEvent::Kind kind, const gateways::SpoolItem& item, std::string transfer,
+                    std::string detail) {
+  return {.kind = kind,
+          .item = item.id,
+          .transfer = std::move(transfer),
+          .peer = item.destination,
+          .name = item.name,
+          .octets = item.size,
+          .attempt = item.attempts,
+          .detail = std::move(detail)};
+}
+
 std::string_view to_string(RelayEvent::Kind kind) {
   S5066_ASSERT(kind < RelayEvent::Kind::count);
   return kEventNames[static_cast<std::size_t>(kind)];

@@ -88,6 +88,9 @@ struct RelayEvent {
   std::string detail;
   std::uint32_t request = 0;  // number of our `get` that a received file answers
 };
+/// Returns an event about a file of the spool; `transfer` names it in the lines of both stations.
+RelayEvent event_of(RelayEvent::Kind kind, const gateways::SpoolItem& item, std::string transfer,
+                    std::string detail);
 std::string_view to_string(RelayEvent::Kind kind);
 
 /// A station that does not answer.

@@ -1405,14 +1405,7 @@ std::string SenderCore::transfer_of(const Item& item) {
 }
 
 void SenderCore::emit(RelayEvent::Kind kind, const Item& item, std::string detail) {
-  events_.push_back({.kind = kind,
-                     .item = item.row.id,
-                     .transfer = transfer_of(item),
-                     .peer = item.row.destination,
-                     .name = item.row.name,
-                     .octets = item.row.size,
-                     .attempt = item.row.attempts,
-                     .detail = std::move(detail)});
+  events_.push_back(event_of(kind, item.row, transfer_of(item), std::move(detail)));
 }
 
 }  // namespace s5066::file_relay

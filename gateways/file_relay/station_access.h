@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What another station may do at this one, and which stations one transmission reaches.
+// Rights of other stations at this one, and the stations that one transmission reaches.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
+#include "gateways/file_relay/transfer_messages.h"
 #include "s5066d/base/ids.h"
 
 namespace s5066::file_relay {
@@ -28,6 +30,11 @@ struct AccessTable {
     return at == stations.end() ? others : at->second;
   }
 };
+
+/// Returns the refusal of an offer that the access of its sender, or the limit of this relay in
+/// octets, does not allow.
+std::optional<RefuseMessage> refusal_of(const OfferMessage& offer, const StationAccess& access,
+                                        std::uint32_t file_octets_max);
 
 /// The stations that hear what is sent to a group address.
 struct StationGroup {

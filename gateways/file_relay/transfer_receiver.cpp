@@ -118,24 +118,11 @@ void TransferReceiver::announce() {
 
 // --- From the sender -----------------------------------------------------------------------------
 
-std::optional<RefuseMessage> TransferReceiver::refusal_of(Address source,
-                                                          const OfferMessage& offer) const {
-  const StationAccess& access = config_.access.of(source);
-  if (!access.put) {
-    return RefuseMessage{offer.number, RefuseReason::not_allowed,
-                         "this station may not send files here"};
-  }
-  const std::uint32_t most = std::min(config_.file_octets_max, access.file_octets_max);
-  if (offer.manifest.size <= most && offer.manifest.image_octets <= most) return std::nullopt;
-  return RefuseMessage{offer.number, RefuseReason::too_large,
-                       "the limit here is " + std::to_string(most) + " octets"};
-}
-
 void TransferReceiver::on_offer(Instant now, Address source, SapId source_sap, std::uint8_t updu_id,
                                 OfferMessage offer) {
   counters_.add(TransferReceiverCounter::offers);
   const TransferKey key{source, offer.number.value};
-  if (auto refusal = refusal_of(source, offer)) {
+  if (auto refusal = refusal_of(offer, config_.access.of(source), config_.file_octets_max)) {
     counters_.add(TransferReceiverCounter::refused);
     outbox_.push(source, std::move(*refusal));
     return;

@@ -108,7 +108,6 @@ class TransferReceiver {
   };
   using Transfers = std::map<gateways::TransferKey, Incoming>;
 
-  std::optional<RefuseMessage> refusal_of(Address source, const OfferMessage& offer) const;
   void settle(Instant now, Transfers::value_type& entry);
   void ask(gateways::TransferKey key, Incoming& transfer, gateways::StoreOperation operation);
   void ask_again(Instant now, Transfers::value_type& entry);
