@@ -12,8 +12,6 @@
 #include "gateways/common/file_recovery.h"
 #include "gateways/common/inbox.h"
 #include "gateways/common/sha256.h"
-#include "gateways/common/spool_lock.h"
-#include "gateways/common/spool_recovery.h"
 #include "gateways/common/table_list.h"
 #include "gateways/file_relay/handover.h"
 #include "gateways/file_relay/relay_setup.h"
@@ -103,6 +101,7 @@ RelayService::RelayService(const RelayConfig& config, LogSink& log)
     : config_(config),
       host_("s5066-relay", log),
       log_(host_.log()),
+      spool_(host_.io(), log_, spool_config(), [this] { stop(); }),
       core_(with_random_number(core_config(config))),
       steps_("RelayService::drain ends", kStepsMax) {}
 
@@ -123,45 +122,26 @@ Result<void> RelayService::run() {
   host_.run();
   client_.reset();
   udop_client_.reset();
-  store_.reset();   // finishes what it has accepted
-  backup_.reset();  // finishes a copy, which may take longer than a service manager waits
-  if (damage_) return *damage_;
+  store_.reset();  // finishes what it has accepted
+  spool_.finish_backups();
+  if (spool_.damage()) return *spool_.damage();
   LogLine(log_, LogLevel::info, "relay_stopped");
   return {};
 }
 
-void RelayService::start_backups(const std::string& spool) {
-  if (config_.backup.directory.empty()) return;
-  backup_ = std::make_unique<gateways::BackupThread>(
-      gateways::SpoolBackup(spool, config_.backup), utc_now, [this](Result<std::string> made) {
-        asio::post(host_.io(),
-                   [this, made = std::move(made)] { gateways::log_backup(log_, made); });
-      });
-}
-
-// Changes that are not committed by now are lost as in a power cut.
-void RelayService::end_for_damage(const Error& damage) {
-  if (std::exchange(damage_, damage)) return;
-  LogLine(log_, LogLevel::error, "spool_damaged").kv("reason", std::string_view(damage.detail));
-  stop();
-}
-
-Result<void> RelayService::recover_spool() {
+gateways::SpoolKeeper::Config RelayService::spool_config() {
   const gateways::SqliteStore::Config store = store_config(config_, 0);
-  gateways::SpoolRecovery recovery(
-      {.path = store.path,
-       .now = utc_now(),
-       .review = gateways::review_files,
-       .tell = [this](const gateways::SpoolReport& report) { return tell(report); },
-       .backups = config_.backup.directory,
-       .reserve_octets = store.reserve_octets});
-  const auto report = recovery.run();
-  return report ? Result<void>() : report.error();
+  return {.directory = config_.spool_directory,
+          .path = store.path,
+          .program = "relay",
+          .backup = config_.backup,
+          .reserve_octets = store.reserve_octets,
+          .review = gateways::review_files,
+          .tell = [this](const gateways::SpoolReport& report) { return tell(report); }};
 }
 
 // The operator of a relay looks into its inbox, so the report is a file there.
-Result<void> RelayService::tell(const gateways::SpoolReport& report) {
-  log_report(log_, report);
+Result<void> RelayService::tell(const gateways::SpoolReport& report) const {
   gateways::Inbox inbox(config_.inbox_directory);
   const std::string text = to_text(report);
   const auto temporary = inbox.write_temporary(Bytes(text.begin(), text.end()));
@@ -172,10 +152,7 @@ Result<void> RelayService::tell(const gateways::SpoolReport& report) {
 
 Result<void> RelayService::start() {
   if (auto valid = validate(config_); !valid) return valid;
-  auto lock = gateways::lock_spool(config_.spool_directory, "relay");
-  if (!lock) return lock.error();
-  spool_lock_ = std::move(lock).value();
-  if (auto recovered = recover_spool(); !recovered) return recovered;
+  if (auto taken = spool_.take(); !taken) return taken;
   std::random_device random;
   auto store = gateways::SqliteStore::open(
       store_config(config_, static_cast<std::uint8_t>(random() & 0xFF)));
@@ -194,9 +171,7 @@ Result<void> RelayService::start() {
           for (const gateways::StoreResult& result : results) on_store_result(result);
         });
       },
-      [this](const Error& damage) {
-        asio::post(host_.io(), [this, damage] { end_for_damage(damage); });
-      });
+      [this](const Error& damage) { spool_.post_damage(damage); });
   add_verbs();
   if (auto opened = host_.open_control(control_socket(config_), [this] { return counters(); });
       !opened) {
@@ -219,7 +194,7 @@ Result<void> RelayService::start() {
       .kv("spool", config_.spool_directory)
       .kv("inbox", config_.inbox_directory)
       .kv("acknowledgement", to_string(config_.acknowledgement));
-  start_backups(store_config(config_, 0).path);
+  spool_.start_backups();
   core_.on_start(now());
   client_->start();
   if (udop_client_) udop_client_->start();
@@ -281,7 +256,7 @@ void RelayService::arm_timer() {
   timer_.expires_at(started_ + *at);
   timer_.async_wait([this](boost::system::error_code error) {
     if (error) return;
-    if (const auto damage = operator_store_->damage()) return end_for_damage(*damage);
+    if (const auto damage = operator_store_->damage()) return spool_.end_for_damage(*damage);
     set_clock();  // before the spool is listed
     core_.on_deadline(now());
     drain();
@@ -494,9 +469,7 @@ std::vector<Result<SpoolId>> RelayService::accept(gateways::NewItem item,
       ids.push_back(operator_store_->enqueue(item));
     }
   }
-  if (const auto damage = operator_store_->damage()) {
-    asio::post(host_.io(), [this, error = *damage] { end_for_damage(error); });
-  }
+  if (const auto damage = operator_store_->damage()) spool_.post_damage(*damage);
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (!ids[i]) continue;
     LogLine(log_, LogLevel::info, "file_accepted")
@@ -626,9 +599,7 @@ Result<std::string> RelayService::change(gateways::SpoolChange change, SpoolId i
   set_clock();
   const bool reserve = operator_store_->has_reserve();
   const auto item = operator_store_->change(change, id, utc_now());
-  if (const auto damage = operator_store_->damage()) {
-    asio::post(host_.io(), [this, error = *damage] { end_for_damage(error); });
-  }
+  if (const auto damage = operator_store_->damage()) spool_.post_damage(*damage);
   if (reserve && !operator_store_->has_reserve()) {
     LogLine(log_, LogLevel::error, "spool_disk_full").kv("by", to_string(change));
   }

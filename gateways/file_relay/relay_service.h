@@ -16,8 +16,7 @@
 #include "gateways/common/node_time_asker.h"
 #include "gateways/common/service_host.h"
 #include "gateways/common/sis_requests.h"
-#include "gateways/common/spool_backup.h"
-#include "gateways/common/spool_recovery.h"
+#include "gateways/common/spool_keeper.h"
 #include "gateways/common/sqlite_store.h"
 #include "gateways/common/store_thread.h"
 #include "gateways/file_relay/folder_watch.h"
@@ -27,7 +26,6 @@
 #include "s5066d/base/log.h"
 #include "s5066d/base/result.h"
 #include "s5066d/base/step_limit.h"
-#include "s5066d/posix/fd.h"
 #include "sis/client.h"
 
 namespace s5066::file_relay {
@@ -51,10 +49,8 @@ class RelayService {
 
  private:
   void stop();
-  Result<void> recover_spool();
-  Result<void> tell(const gateways::SpoolReport& report);
-  void start_backups(const std::string& spool);
-  void end_for_damage(const Error& damage);
+  gateways::SpoolKeeper::Config spool_config();
+  Result<void> tell(const gateways::SpoolReport& report) const;
 
   Duration machine_time() const;
   Instant now() const { return time_.now(machine_time()); }
@@ -96,8 +92,7 @@ class RelayService {
   gateways::NodeTimeFollower time_{Duration::zero()};
   std::optional<gateways::SqliteStore> operator_store_;  // of this thread, for operators' requests
   std::unique_ptr<gateways::NodeTimeAsker> asker_;       // if the node's control socket is known
-  posix::Fd spool_lock_;
-  std::optional<Error> damage_;  // of the spool, because of which it ends
+  gateways::SpoolKeeper spool_;
   RelayCore core_;
   StepLimit steps_;
   bool draining_ = false;
@@ -108,7 +103,6 @@ class RelayService {
   gateways::SisRequests udop_requests_;
   std::unique_ptr<sis::Client> udop_client_;  // of SAP 7, if the configuration has P_MUL
   std::unique_ptr<gateways::StoreThread<gateways::SqliteStore>> store_;
-  std::unique_ptr<gateways::BackupThread> backup_;
   std::vector<FolderWatch> folders_;
   boost::asio::steady_timer folder_timer_{host_.io()};
 };

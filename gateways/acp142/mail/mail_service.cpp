@@ -10,8 +10,6 @@
 #include "gateways/acp142/mail/next_hops.h"
 #include "gateways/acp142/mail/repeat_marks.h"
 #include "gateways/acp142/store/mail_recovery.h"
-#include "gateways/common/spool_lock.h"
-#include "gateways/common/spool_recovery.h"
 #include "gateways/common/table_list.h"
 #include "s5066d/base/duration_text.h"
 #include "s5066d/posix/utc_now.h"
@@ -109,6 +107,7 @@ MailService::MailService(const MailConfig& config, AddressTable table, std::uint
       log_(host_.log()),
       io_(host_.io()),
       rng_(seed),
+      spool_(io_, log_, spool_config(), [this] { stop(); }),
       mail_(mail_config(config_), table_),
       p_mul_(p_mul_config(config_), rng_),
       carrier_(carrier_config(config_)),
@@ -141,57 +140,33 @@ Result<void> MailService::run() {
   listener_.reset();
   client_.reset();
   udp_.reset();
-  store_.reset();   // finishes what it has accepted
-  backup_.reset();  // finishes a copy, which may take longer than a service manager waits
-  if (damage_) return *damage_;
+  store_.reset();  // finishes what it has accepted
+  spool_.finish_backups();
+  if (spool_.damage()) return *spool_.damage();
   LogLine(log_, LogLevel::info, "mail_gateway_stopped");
   return {};
 }
 
-void MailService::start_backups(const std::string& spool) {
-  if (config_.backup.directory.empty()) return;
-  backup_ = std::make_unique<gateways::BackupThread>(
-      gateways::SpoolBackup(spool, config_.backup), posix::utc_seconds_now,
-      [this](Result<std::string> made) {
-        asio::post(io_, [this, made = std::move(made)] { gateways::log_backup(log_, made); });
-      });
-}
-
-// Changes that are not committed by now are lost as in a power cut.
-void MailService::end_for_damage(const Error& damage) {
-  if (std::exchange(damage_, damage)) return;
-  LogLine(log_, LogLevel::error, "spool_damaged").kv("reason", std::string_view(damage.detail));
-  stop();
-}
-
-Result<void> MailService::recover_spool() {
+gateways::SpoolKeeper::Config MailService::spool_config() const {
   const SqliteMailStore::Config store = store_config(config_);
-  MailRecovery::Config config{.hostname = config_.hostname,
-                              .operator_mailbox = config_.operator_mailbox,
-                              .now = posix::utc_seconds_now()};
-  if (config.operator_mailbox.empty()) config.operator_mailbox = "postmaster@" + config_.hostname;
-  gateways::SpoolRecovery recovery(
-      {.path = store.path,
-       .now = config.now,
-       .review =
-           [&config](gateways::Database& fresh, gateways::SpoolReport& report) {
-             return MailRecovery(config, fresh, report).run();
-           },
-       .tell = [this](const gateways::SpoolReport& report) -> Result<void> {
-         log_report(log_, report);
-         return {};
-       },
-       .backups = config_.backup.directory,
-       .reserve_octets = store.reserve_octets});
-  const auto report = recovery.run();
-  return report ? Result<void>() : report.error();
+  return {.directory = config_.spool_directory,
+          .path = store.path,
+          .program = "gateway",
+          .backup = config_.backup,
+          .reserve_octets = store.reserve_octets,
+          .review = [this](gateways::Database& fresh, gateways::SpoolReport& report) {
+            MailRecovery::Config config{.hostname = config_.hostname,
+                                        .operator_mailbox = config_.operator_mailbox,
+                                        .now = posix::utc_seconds_now()};
+            if (config.operator_mailbox.empty()) {
+              config.operator_mailbox = "postmaster@" + config_.hostname;
+            }
+            return MailRecovery(config, fresh, report).run();
+          }};
 }
 
 Result<void> MailService::start() {
-  auto lock = gateways::lock_spool(config_.spool_directory, "gateway");
-  if (!lock) return lock.error();
-  spool_lock_ = std::move(lock).value();
-  if (auto recovered = recover_spool(); !recovered) return recovered;
+  if (auto taken = spool_.take(); !taken) return taken;
   auto store = SqliteMailStore::open(store_config(config_));
   if (!store) return store.error();
   gateways::keep_table_list(log_, store_config(config_).path);
@@ -208,7 +183,7 @@ Result<void> MailService::start() {
           drain();
         });
       },
-      [this](const Error& damage) { asio::post(io_, [this, damage] { end_for_damage(damage); }); });
+      [this](const Error& damage) { spool_.post_damage(damage); });
   listener_ = std::make_unique<SmtpListener>(
       io_, config_, table_, [this] { return now(); },
       [this](SessionId session, SmtpServerCore::Commit commit) {
@@ -240,7 +215,7 @@ Result<void> MailService::start() {
   line.kv("smtp", config_.smtp.address).kv("smtp_port", unsigned{listener_->port()});
   if (!udp_) line.kv("sis", config_.sis_host).kv("port", unsigned{config_.sis_port});
   line.kv("bearer", std::string_view(udp_ ? "udp" : "sis")).kv("spool", config_.spool_directory);
-  start_backups(store_config(config_).path);
+  spool_.start_backups();
   p_mul_.on_start(now());
   mail_.on_start(now());
   drain();
@@ -334,7 +309,7 @@ void MailService::arm_clock() {
     if (error) return;
     set_clock();
     drain();
-    if (const auto damage = operator_store_->damage()) return end_for_damage(*damage);
+    if (const auto damage = operator_store_->damage()) return spool_.end_for_damage(*damage);
     arm_clock();
   });
 }

@@ -21,7 +21,7 @@
 #include "gateways/acp142/store/sqlite_mail_store.h"
 #include "gateways/common/service_host.h"
 #include "gateways/common/sis_requests.h"
-#include "gateways/common/spool_backup.h"
+#include "gateways/common/spool_keeper.h"
 #include "gateways/common/store_thread.h"
 #include "gateways/p_mul/carrier_udop_core.h"
 #include "gateways/p_mul/carrier_udp.h"
@@ -30,7 +30,6 @@
 #include "s5066d/base/log.h"
 #include "s5066d/base/rng.h"
 #include "s5066d/base/step_limit.h"
-#include "s5066d/posix/fd.h"
 #include "sis/client.h"
 
 namespace s5066::acp142 {
@@ -68,9 +67,7 @@ class MailService {
   void arm_clock();
   void arm_timer();
   void on_sis(const sis::Event& event);
-  Result<void> recover_spool();
-  void start_backups(const std::string& spool);
-  void end_for_damage(const Error& damage);
+  gateways::SpoolKeeper::Config spool_config() const;
   void make_client();
   Result<void> open_carrier();
   bool bearer_ready() const;
@@ -108,8 +105,7 @@ class MailService {
   boost::asio::steady_timer timer_{io_};
   boost::asio::steady_timer clock_timer_{io_};
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
-  posix::Fd spool_lock_;
-  std::optional<Error> damage_;  // of the spool, because of which it ends
+  gateways::SpoolKeeper spool_;
   MailCore mail_;
   p_mul::PMulCore p_mul_;
   p_mul::CarrierUdopCore carrier_;
@@ -128,7 +124,6 @@ class MailService {
   CounterSet<sis::ClientCounter> earlier_clients_;
   std::unique_ptr<p_mul::CarrierUdp> udp_;
   std::unique_ptr<gateways::StoreThread<SqliteMailStore>> store_;
-  std::unique_ptr<gateways::BackupThread> backup_;
 };
 
 }  // namespace s5066::acp142
