@@ -214,22 +214,4 @@ void check_sis_server(const Section& sis) {
   }
 }
 
-void find_contradictions(const Section& relay, const file_relay::RelayConfig& setup) {
-  check_sis_server(relay.nested("sis"));
-  if (setup.retry_delay_min_s > setup.retry_delay_max_s) {
-    relay.complain("retry_delay_min_s",
-                   "is above retry_delay_max_s; lower it or raise retry_delay_max_s");
-  }
-  if (setup.duplicate_window_s < setup.lifetime_s) {
-    relay.complain("duplicate_window_s",
-                   "is below lifetime_s, so late repeats would be stored twice");
-  }
-  if (relay.nested("others").has("station")) {
-    relay.nested("others").complain("station", "has no meaning in `others`; use `access`");
-  }
-  if (!setup.transfer_service && (relay.has("access") || relay.has("others"))) {
-    relay.complain("transfer_service", "is false, so access and others have no effect");
-  }
-}
-
 }  // namespace s5066::config

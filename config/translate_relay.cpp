@@ -32,6 +32,52 @@ file_relay::StationAccess access_of(const proto::RelayAccess& from) {
   if (from.has_list()) to.list = from.list();
   if (from.has_delete_()) to.remove = from.delete_();
   if (from.has_file_octets_max()) to.file_octets_max = from.file_octets_max();
+  if (from.has_inbox_octets_max()) to.quota.inbox_octets_max = from.inbox_octets_max();
+  if (from.has_arriving_octets_max()) to.quota.arriving_octets_max = from.arriving_octets_max();
+  return to;
+}
+
+/// Returns the minute of the day that a text like "06:30" names.
+std::uint16_t minute_of(const std::string& text) {
+  if (text.size() != 5) return 0;  // the validator has complained
+  const auto digit = [&](std::size_t at) { return text[at] - '0'; };
+  return static_cast<std::uint16_t>((digit(0) * 10 + digit(1)) * 60 + digit(3) * 10 + digit(4));
+}
+
+file_relay::SendingRule sending_of(const proto::RelaySending& from) {
+  file_relay::SendingRule to;
+  if (from.has_file_octets_max()) to.limits.file_octets_max = from.file_octets_max();
+  if (from.has_waiting_octets_max()) to.limits.waiting_octets_max = from.waiting_octets_max();
+  if (from.has_urgent_priority()) {
+    to.urgent_priority = static_cast<std::uint8_t>(from.urgent_priority());
+  }
+  for (const proto::DailyWindow& one : from.windows()) {
+    to.windows.push_back({minute_of(one.from()), minute_of(one.to())});
+  }
+  return to;
+}
+
+gateways::GradeSettings grade_of(const proto::WatchFolder& from) {
+  using gateways::FileGrade;
+  gateways::GradeSettings to;
+  switch (from.grade()) {
+    case proto::WatchFolder::RELIABLE:
+      break;
+    case proto::WatchFolder::HEAD:
+      to.grade = FileGrade::head;
+      break;
+    case proto::WatchFolder::CODED:
+      to.grade = FileGrade::coded;
+      to.strength_percent = gateways::kStrengthPercent;
+      break;
+    case proto::WatchFolder::BEST_EFFORT:
+      to.grade = FileGrade::best_effort;
+      break;
+  }
+  if (from.has_strength_percent()) {
+    to.strength_percent = static_cast<std::uint8_t>(from.strength_percent());
+  }
+  to.head_octets = from.head_octets();
   return to;
 }
 
@@ -62,12 +108,19 @@ void translate_transfer_service(const proto::Relay& from, file_relay::RelayConfi
       to.access.stations[*station] = access_of(one);
     }
   }
+  to.sending.others = sending_of(from.sending_others());
+  for (const proto::RelaySending& one : from.sending()) {
+    if (const auto station = parse_address(one.station())) {
+      to.sending.stations[*station] = sending_of(one);
+    }
+  }
   translate_p_mul(from.p_mul(), to.p_mul);
   for (const proto::WatchFolder& one : from.watch_folders()) {
     file_relay::WatchFolder& folder = to.watch_folders.emplace_back();
     folder.directory = one.directory();
     add_stations(one.to(), folder.to);
     if (one.has_priority()) folder.priority = static_cast<std::uint8_t>(one.priority());
+    folder.grade = grade_of(one);
     folder.keep = one.then() == proto::WatchFolder::MOVE;
   }
 }

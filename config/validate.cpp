@@ -115,6 +115,13 @@ bool is_host_port(const std::string& text) {
   return failure == std::errc{} && stop == end && port >= 1 && port <= 65535 && is_ip_address(host);
 }
 
+bool is_time_of_day(const std::string& text) {
+  const auto digit = [&](std::size_t at) { return text[at] >= '0' && text[at] <= '9'; };
+  if (text.size() != 5 || text[2] != ':') return false;
+  if (!digit(0) || !digit(1) || !digit(3) || !digit(4)) return false;
+  return text.substr(0, 2) <= "23" && text[3] <= '5';
+}
+
 std::vector<std::string> mode_list() {
   std::vector<std::string> names;
   for (const modem::Mode& mode : modem::all_modes()) names.push_back(to_string(mode));
@@ -174,6 +181,9 @@ std::optional<std::string> format_problem(const std::string& text, Rule::Format 
     case Rule::HOST_PORT:
       if (is_host_port(text)) return std::nullopt;
       return "is not an IP address and port like 127.0.0.1:5066";
+    case Rule::TIME_OF_DAY:
+      if (is_time_of_day(text)) return std::nullopt;
+      return "is no time of the day like 06:30, from 00:00 to 23:59";
     case Rule::STATION_NAME:
     case Rule::CALL_SIGN:
       return name_problem(text, format);

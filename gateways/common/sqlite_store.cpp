@@ -213,7 +213,7 @@ Result<SpoolId> SqliteStore::insert_outgoing(const NewItem& item, Address destin
                                              ByteSpan sha256) {
   if (destination.group)
     return Error{ErrorCode::bad_field, "the destination is a group, but must be a station"};
-  if (auto room = check_room(destination); !room) return room.error();
+  if (auto room = check_room(destination, item.content.size()); !room) return room.error();
   auto insert = db_.prepare(
       "INSERT INTO outgoing (destination, name, size, sha256, updu_id, state, created_utc, "
       "next_try_utc) VALUES (?, ?, ?, ?, 0, 'incoming', ?, ?)");
@@ -249,10 +249,20 @@ Result<void> SqliteStore::add_p_mul_facts(SpoolItem& item) {
 }
 
 // Files for a station that is away do not take the room of files for others.
-Result<void> SqliteStore::check_room(Address destination) {
+Result<void> SqliteStore::check_room(Address destination, std::uint64_t octets) {
+  const auto of_station = config_.station_send_limits.find(destination);
+  const SendLimits& limits =
+      of_station == config_.station_send_limits.end() ? config_.send_limits : of_station->second;
+  if (octets > std::min<std::uint64_t>(limits.file_octets_max, limits.waiting_octets_max)) {
+    return Error{ErrorCode::too_large, std::to_string(octets) + " octets; the limit for " +
+                                           to_string(destination) + " is " +
+                                           std::to_string(std::min<std::uint64_t>(
+                                               limits.file_octets_max, limits.waiting_octets_max))};
+  }
   auto count = db_.prepare(
-      "SELECT count(*), count(*) FILTER (WHERE destination = ?) FROM outgoing WHERE state IN "
-      "('incoming', 'active', 'deferred', 'held')");
+      "SELECT count(*), count(*) FILTER (WHERE destination = ?1), coalesce(sum(size) FILTER (WHERE "
+      "destination = ?1), 0) FROM outgoing WHERE state IN ('incoming', 'active', 'deferred', "
+      "'held')");
   if (!count) return count.error();
   count->bind_text(to_string(destination));
   if (auto row = count->step(); !row) return row.error();
@@ -264,6 +274,13 @@ Result<void> SqliteStore::check_room(Address destination) {
     return Error{ErrorCode::queue_full, std::to_string(count->integer(1)) + " files for " +
                                             to_string(destination) +
                                             " wait to be sent, which is the limit"};
+  }
+  const auto waiting = static_cast<std::uint64_t>(count->integer(2));
+  if (waiting + octets > limits.waiting_octets_max) {
+    return Error{ErrorCode::queue_full, std::to_string(waiting) + " octets for " +
+                                            to_string(destination) +
+                                            " wait to be sent, and the limit is " +
+                                            std::to_string(limits.waiting_octets_max)};
   }
   return {};
 }
@@ -489,6 +506,9 @@ Result<StoreAnswer> SqliteStore::run(const StoreFile& file) {
     row = **found;  // an earlier try got as far as the row
   } else {
     if (auto disk = check_disk(); !disk) return disk.error();
+    const auto full = inbox_quota_problem(file.source, file.content->size(), file.quota);
+    if (!full) return full.error();
+    if (*full) return Error{ErrorCode::refused, **full};
     auto inserted = insert_received(file, sha256);
     if (!inserted) return inserted.error();
     row = std::move(inserted).value();
@@ -758,10 +778,19 @@ Result<TransferNews> SqliteStore::go_on(const TransferTable::Row& row,
   }
   const auto use = table.use_of(operation.key.source);
   if (!use) return use.error();
-  const std::uint64_t octets = use->octets + operation.manifest.image_octets;
-  if (octets > config_.station_transfer_octets_max + row.manifest.image_octets) {
+  const std::uint64_t octets =
+      use->octets - row.manifest.image_octets + operation.manifest.image_octets;
+  const auto full =
+      inbox_quota_problem(operation.key.source, operation.manifest.size, operation.quota);
+  if (!full) return full.error();
+  if (octets > arriving_max(operation.quota)) {
     news.state = TransferNews::State::no_room;
     news.text = kTooManyOctets;
+    return news;
+  }
+  if (*full && row.received == 0) {  // otherwise it is one of those that lie there
+    news.state = TransferNews::State::no_room;
+    news.text = **full;
     return news;
   }
   if (auto updated = table.update(row, operation); !updated) return updated.error();
@@ -792,8 +821,14 @@ Result<TransferNews> SqliteStore::begin_transfer(const OpenTransfer& operation) 
     use = TransferTable(db_).use_of(operation.key.source);
     if (!use) return use.error();
   }
-  if (use->octets + manifest.image_octets > config_.station_transfer_octets_max) {
+  if (use->octets + manifest.image_octets > arriving_max(operation.quota)) {
     news.text = kTooManyOctets;
+    return news;
+  }
+  const auto full = inbox_quota_problem(operation.key.source, manifest.size, operation.quota);
+  if (!full) return full.error();
+  if (*full) {
+    news.text = **full;
     return news;
   }
   if (auto disk = check_disk(); !disk) {
@@ -818,6 +853,35 @@ Result<TransferNews> SqliteStore::begin_transfer(const OpenTransfer& operation) 
   }
   if (auto added = add_signature(operation, news); !added) return added.error();
   return news;
+}
+
+std::uint64_t SqliteStore::arriving_max(const StationQuota& quota) const {
+  return std::min(config_.station_transfer_octets_max, quota.arriving_octets_max);
+}
+
+/// Returns a text for its sender if one more file of so many octets would exceed the quota of the
+/// inbox. Files that were moved or deleted there do not count.
+Result<std::optional<std::string>> SqliteStore::inbox_quota_problem(Address source,
+                                                                    std::uint64_t octets,
+                                                                    const StationQuota& quota) {
+  if (quota.inbox_octets_max == UINT64_MAX) return std::optional<std::string>();
+  auto rows = db_.prepare(
+      "SELECT DISTINCT inbox_name FROM received WHERE source = ? AND state = 'delivered'");
+  if (!rows) return rows.error();
+  rows->bind_text(to_string(source));
+  const InboxTree tree(config_.inbox);
+  std::uint64_t there = 0;
+  while (true) {
+    const auto row = rows->step();
+    if (!row) return row.error();
+    if (!*row) break;
+    const auto entry = tree.stat(rows->octets(0));
+    if (entry && !entry->folder) there += entry->size;
+  }
+  if (there + octets <= quota.inbox_octets_max) return std::optional<std::string>();
+  return std::optional("the inbox has " + std::to_string(there) +
+                       " octets of this station, and the limit is " +
+                       std::to_string(quota.inbox_octets_max));
 }
 
 /// Returns the name in the inbox if the same file has come by BFTP. Its acknowledgement was lost,
@@ -981,6 +1045,14 @@ Result<StoreAnswer> SqliteStore::run(const FinishTransfer& operation) {
     if (auto ended = table.end((*row)->id, operation.now); !ended) return ended.error();
     return StoreAnswer(repeat_of(**by_bftp));
   }
+  const auto full =
+      inbox_quota_problem(operation.key.source, (*row)->manifest.size, operation.quota);
+  if (!full) return full.error();
+  if (*full) {  // its octets stay until it is offered again
+    news.state = TransferNews::State::no_room;
+    news.text = **full;
+    return StoreAnswer(std::move(news));
+  }
   auto image = table.image(**row);
   if (!image && image.error().code != ErrorCode::bad_checksum) return image.error();
   auto content = image ? file_of(**row, *image) : image.error();
@@ -1107,7 +1179,8 @@ Result<TransferNews> SqliteStore::take_blocks(const TakeMessage& message) {
                                    .source_sap = kRcopSap,
                                    .updu_id = static_cast<std::uint8_t>(message.key.number & 0xFF),
                                    .manifest = *message.manifest,
-                                   .now = message.now});
+                                   .now = message.now,
+                                   .quota = message.quota});
     if (!opened) return opened.error();
     auto& news = std::get<TransferNews>(*opened);
     name_file(*message.manifest, news);
@@ -1135,7 +1208,7 @@ Result<TransferNews> SqliteStore::take_blocks(const TakeMessage& message) {
   if (!have) return have.error();
   news.have = std::move(have).value();
   if (news.have.octets() == (*row)->manifest.image_octets) {
-    auto finished = run(FinishTransfer{message.key, message.now});
+    auto finished = run(FinishTransfer{message.key, message.now, message.quota});
     if (!finished) return finished.error();
     auto& end = std::get<TransferNews>(*finished);
     name_file((*row)->manifest, end);

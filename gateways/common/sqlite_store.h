@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,7 +45,9 @@ class SqliteStore {
     std::string inbox;  // directory; may be empty for a user that only hands over and looks
     std::size_t file_octets_max = 16u << 20;
     std::size_t open_items_max = 20000;
-    std::size_t station_items_max = 2000;         // of these for one station
+    std::size_t station_items_max = 2000;  // of these for one station
+    SendLimits send_limits;                // of stations that are not in the next table
+    std::map<Address, SendLimits> station_send_limits;
     std::int64_t duplicate_window_s = 2 * 86400;  // decision 0001
     std::int64_t keep_finished_s = 30 * 86400;
     std::int64_t keep_partial_s = 14 * 86400;  // files that no more octets come for
@@ -64,8 +67,9 @@ class SqliteStore {
   /// left between two steps. An error means that some of it has to wait for the inbox.
   Result<void> recover();
 
-  /// Returns an error if as many files wait to be sent, or wait for this station, as may.
-  Result<void> check_room(Address destination);
+  /// Returns an error if the limits do not allow that one more file of so many octets waits for
+  /// this station.
+  Result<void> check_room(Address destination, std::uint64_t octets);
   /// Accepts a file for sending.
   Result<SpoolId> enqueue(const NewItem& item);
   /// Accepts a file that goes by P_MUL to all these stations, in the place of that of the item: a
@@ -133,6 +137,9 @@ class SqliteStore {
   Result<StoreAnswer> run(const ListNames& operation);
 
   Result<Bytes> read_outgoing(SpoolId id);
+  std::uint64_t arriving_max(const StationQuota& quota) const;
+  Result<std::optional<std::string>> inbox_quota_problem(Address source, std::uint64_t octets,
+                                                         const StationQuota& quota);
   Result<TransferNews> go_on(const TransferTable::Row& row, const OpenTransfer& operation);
   Result<TransferNews> begin_transfer(const OpenTransfer& operation);
   Result<std::optional<std::string>> find_by_bftp(const OpenTransfer& operation);

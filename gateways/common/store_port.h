@@ -88,6 +88,18 @@ struct PMulFacts {
   GradeSettings grade;
 };
 
+/// Room that the files of one other station may take here, in octets.
+struct StationQuota {
+  std::uint64_t inbox_octets_max = UINT64_MAX;     // of its files that lie in the inbox
+  std::uint64_t arriving_octets_max = UINT64_MAX;  // of those that have begun to arrive
+};
+
+/// Limits of what waits for one station, in octets.
+struct SendLimits {
+  std::uint32_t file_octets_max = UINT32_MAX;     // of one file
+  std::uint64_t waiting_octets_max = UINT64_MAX;  // of all files that are not over
+};
+
 /// A row of the spool without its content.
 struct SpoolItem {
   SpoolId id;
@@ -137,7 +149,7 @@ struct SaveItem {
   std::string reason;
   bool without_updu_id = false;  // it goes by P_MUL
 };
-/// Puts a received file into the inbox. Answer: FileStored.
+/// Puts a received file into the inbox. Answer: FileStored; `refused` if the quota is used up.
 struct StoreFile {
   Address source;
   SapId source_sap;
@@ -148,6 +160,7 @@ struct StoreFile {
   std::int64_t mtime = 0;  // UTC seconds; 0 if unknown
   std::uint16_t mode = 0;  // permissions; 0 if unknown
   bool folders = false;    // the name may have folders in it
+  StationQuota quota{};
 };
 /// Removes rows that have been finished for long. Answer: Saved; an error where some could not be
 /// removed, though others have been.
@@ -192,6 +205,7 @@ struct OpenTransfer {
   TransferManifest manifest;
   bool wants_signature = false;
   UtcSeconds now;
+  StationQuota quota{};
 };
 /// Keeps blocks of an open transfer. Answer: Saved; `not_found` if the transfer is not open.
 struct SaveBlocks {
@@ -207,6 +221,7 @@ struct SaveBlocks {
 struct FinishTransfer {
   TransferKey key;
   UtcSeconds now;
+  StationQuota quota{};
 };
 /// Forgets an open transfer and its octets. Answer: Saved.
 struct DropTransfer {
@@ -249,6 +264,7 @@ struct TakeMessage {
   std::optional<TransferManifest> manifest;
   std::shared_ptr<const std::vector<SaveBlocks::Block>> blocks;
   UtcSeconds now;
+  StationQuota quota{};
 };
 /// Ends files of which nothing more has come by their time: with holes if they may have these,
 /// otherwise they are forgotten. Answer: FilesEnded.

@@ -114,6 +114,7 @@ void MulticastReceiverCore::take(Instant now, const p_mul::MessageName& name,
   operation.key = {source, envelope.number->value};
   operation.message_id = name.message_id;
   operation.now = utc_.utc(now);
+  operation.quota = config_.access.of(source).quota;
   auto blocks = std::make_shared<std::vector<SaveBlocks::Block>>();
   const std::uint64_t end = envelope.offer ? envelope.offer->manifest.image_octets : UINT32_MAX;
   for (BlockMessage& block : envelope.blocks) {

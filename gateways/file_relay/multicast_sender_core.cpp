@@ -65,6 +65,16 @@ double parity_ahead(std::uint8_t strength_percent, std::size_t blocks) {
   return strength_percent / 100.0 + 2 / std::sqrt(static_cast<double>(blocks));
 }
 
+/// Returns the addresses of the stations for which a file is not over.
+template <typename Rows>
+std::vector<Address> open_stations(const Rows& rows) {
+  std::vector<Address> stations;
+  for (const auto& [id, row] : rows) {
+    if (!gateways::is_over(row.item.state)) stations.push_back(row.item.destination);
+  }
+  return stations;
+}
+
 }  // namespace
 
 const CounterTable<MulticastSenderCounter>& counter_table(MulticastSenderCounter) {
@@ -233,6 +243,34 @@ std::uint8_t MulticastSenderCore::priority_of(const File& file) const {
   return file.rows.begin()->second.item.priority.value_or(config_.priority);
 }
 
+Instant MulticastSenderCore::window_opens_at(Instant now, const File& file) const {
+  const UtcSeconds utc = utc_.utc(now);
+  const UtcSeconds opens =
+      config_.sending.opens_at(utc, open_stations(file.rows), priority_of(file));
+  return opens == utc ? now : utc_.instant(opens);
+}
+
+std::optional<Instant> MulticastSenderCore::window_closes_at(Instant now, const File& file) const {
+  if (file.phase != Phase::sending) return std::nullopt;
+  std::optional<Instant> closes;
+  for (const Address station : open_stations(file.rows)) {
+    const auto one = config_.sending.of(station).closes_at(utc_.utc(now), priority_of(file));
+    if (one) closes = earlier(closes, utc_.instant(*one));
+  }
+  return closes;
+}
+
+// P_MUL keeps what it knows of the message, and goes on with it in the next window.
+void MulticastSenderCore::stop_for_windows(Instant now) {
+  for (auto& [first, file] : files_) {
+    if (file.phase != Phase::sending) continue;
+    const Instant opens = window_opens_at(now, file);
+    if (opens <= now) continue;
+    suspend(now, first, file);
+    file.next_try = opens;
+  }
+}
+
 void MulticastSenderCore::expire(Instant now) {
   for (auto& [first, file] : files_) {
     if (file.phase != Phase::waiting || file.expires > now) continue;
@@ -247,6 +285,7 @@ void MulticastSenderCore::expire(Instant now) {
 void MulticastSenderCore::admit(Instant now) {
   now_ = now;
   expire(now);
+  stop_for_windows(now);
   if (!bound_) return;
   std::vector<std::pair<SpoolId, File*>> due;
   std::size_t taken = 0;
@@ -258,7 +297,9 @@ void MulticastSenderCore::admit(Instant now) {
     const bool open = std::any_of(file.rows.begin(), file.rows.end(), [](const auto& row) {
       return !gateways::is_over(row.second.item.state);
     });
-    if (open && !file.ticket && file.next_try <= now) due.emplace_back(first, &file);
+    if (!open || file.ticket) continue;
+    file.next_try = std::max(file.next_try, window_opens_at(now, file));
+    if (file.next_try <= now) due.emplace_back(first, &file);
   }
   std::stable_sort(due.begin(), due.end(), [&](const auto& a, const auto& b) {
     const std::uint8_t first = priority_of(*a.second);
@@ -615,6 +656,7 @@ std::optional<Instant> MulticastSenderCore::next_deadline() const {
       if (file.next_try > now_) next = earlier(next, file.next_try);
       if (file.expires > now_) next = earlier(next, file.expires);
     }
+    next = earlier(next, window_closes_at(now_, file));
     for (const auto& [id, row] : file.rows) next = earlier(next, row.save_again);
   }
   return next;

@@ -18,6 +18,7 @@
 #include "gateways/common/store_port.h"
 #include "gateways/file_relay/relay_types.h"
 #include "gateways/file_relay/sender_core.h"
+#include "gateways/file_relay/sending_rules.h"
 #include "gateways/file_relay/transfer_messages.h"
 #include "gateways/p_mul/p_mul_core.h"
 #include "s5066d/base/counter_set.h"
@@ -53,6 +54,7 @@ class MulticastSenderCore {
     // that little is lost with each bit error.
     std::uint16_t block_octets = 960;
     std::uint16_t one_way_block_octets = 240;
+    SendingTable sending;
   };
 
   MulticastSenderCore(const Config& config, IdSource& ids, const UtcClock& utc,
@@ -144,6 +146,9 @@ class MulticastSenderCore {
   void expire(Instant now);
   Row* find(SpoolId id);
   std::uint8_t priority_of(const File& file) const;
+  Instant window_opens_at(Instant now, const File& file) const;
+  std::optional<Instant> window_closes_at(Instant now, const File& file) const;
+  void stop_for_windows(Instant now);
   static std::string transfer_of(const Row& row);
   void emit(RelayEvent::Kind kind, const Row& row, std::string detail = {});
   gateways::StoreTicket ask(gateways::StoreOperation operation);

@@ -99,7 +99,9 @@ void ReceiverCore::on_file(Instant now, const gateways::RcopReassembler::Complet
 std::string ReceiverCore::refusal_of(const File& file) const {
   const StationAccess& access = config_.access.of(file.key.source);
   if (!access.put) return "this station may not send files here";
-  const std::uint32_t most = std::min(config_.file_octets_max, access.file_octets_max);
+  const std::uint64_t most =
+      std::min({std::uint64_t{config_.file_octets_max}, std::uint64_t{access.file_octets_max},
+                access.quota.inbox_octets_max});
   if (file.header.size <= most) return {};
   return "the limit here is " + std::to_string(most) + " octets";
 }
@@ -117,7 +119,8 @@ void ReceiverCore::request_store(File& file, Instant now) {
                                         .updu_id = file.key.updu_id,
                                         .name = file.header.name,
                                         .content = file.content,
-                                        .now = utc_.utc(now)});
+                                        .now = utc_.utc(now),
+                                        .quota = config_.access.of(file.key.source).quota});
 }
 
 gateways::StoreTicket ReceiverCore::ask(gateways::StoreOperation operation) {
@@ -132,6 +135,12 @@ bool ReceiverCore::on_store_result(Instant now, const StoreResult& result) {
   });
   if (file == files_.end()) return false;
   file->ticket.reset();
+  if (!result.answer && result.answer.error().code == ErrorCode::refused) {
+    counters_.add(RelayReceiverCounter::dropped);
+    emit(RelayEvent::Kind::file_dropped, *file, result.answer.error().detail);
+    files_.erase(file);
+    return true;
+  }
   if (!result.answer) {
     counters_.add(RelayReceiverCounter::store_errors);
     file->store_again = now + file->store_retry;

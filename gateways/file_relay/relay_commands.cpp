@@ -101,6 +101,15 @@ std::uint64_t octets_of(double value) {
   return value > 0 ? static_cast<std::uint64_t>(value) : 0;
 }
 
+/// Returns what a file waits for outside of its transfer window; empty if it may be sent now.
+std::string window_of(const RelayConfig& config, const SpoolItem& item) {
+  if (is_final(item.state)) return {};
+  const UtcSeconds now = posix::utc_seconds_now();
+  const UtcSeconds opens =
+      config.sending.of(item.destination).opens_at(now, item.priority.value_or(config.priority));
+  return opens > now ? "its transfer window, which opens at " + control::utc_text(opens) : "";
+}
+
 /// Returns what a file waits for; empty for one that is over.
 std::string waits_for(const RelayConfig& config, const SpoolItem& item) {
   if (item.state == SpoolState::held) return "the operator, who holds it";
@@ -113,6 +122,7 @@ std::string waits_for(const RelayConfig& config, const SpoolItem& item) {
            std::to_string(octets_of((*transfer)->octets_confirmed())) + " of " +
            std::to_string(octets_of((*transfer)->octets())) + " octets acknowledged";
   }
+  if (const std::string window = window_of(config, item); !window.empty()) return window;
   if (item.next_try > posix::utc_seconds_now()) {
     return "the next try at " + control::utc_text(item.next_try);
   }
@@ -292,7 +302,8 @@ int show_queue(const RelayConfig& config, const gateways::ListFilter& filter, co
     file.set_octets(static_cast<double>(item.size));
     file.set_attempts(item.attempts);
     file.set_name(item.name);
-    file.set_last(item.reason);
+    const std::string window = window_of(config, item);
+    file.set_last(window.empty() ? item.reason : "waits for " + window);
   }
   control::add_names(queue, config.book);
   control::print(queue, form);

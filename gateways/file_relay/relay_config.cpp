@@ -29,6 +29,11 @@ Result<void> validate(const RelayConfig& config) {
       return bad("a group of p_mul needs a group address and stations");
     }
   }
+  for (const WatchFolder& folder : config.watch_folders) {
+    const bool reliable = folder.grade.grade == gateways::FileGrade::reliable;
+    if (auto good = gateways::validate(folder.grade); !good) return good;
+    if (!reliable && !config.p_mul.enabled()) return bad("the grade of watch_folders needs p_mul");
+  }
   return {};
 }
 

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "gateways/common/backup_types.h"
+#include "gateways/common/store_port.h"
 #include "gateways/file_relay/relay_types.h"
+#include "gateways/file_relay/sending_rules.h"
 #include "gateways/file_relay/station_access.h"
 #include "s5066d/base/address_book.h"
 #include "s5066d/base/log.h"
@@ -22,7 +24,8 @@ struct WatchFolder {
   std::string directory;
   std::vector<Address> to;
   std::optional<std::uint8_t> priority;  // 0..15; none: that of the relay
-  bool keep = false;                     // in the folder `sent`; otherwise they are deleted
+  gateways::GradeSettings grade;
+  bool keep = false;  // in the folder `sent`; otherwise they are deleted
 };
 
 /// Files by P_MUL.
@@ -69,6 +72,7 @@ struct RelayConfig {
 
   bool transfer_service = true;  // to stations that have it; BFTP to the others
   AccessTable access;
+  SendingTable sending;
   std::vector<WatchFolder> watch_folders;
   PMulSettings p_mul;
 

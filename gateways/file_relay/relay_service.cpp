@@ -450,7 +450,7 @@ std::vector<Result<SpoolId>> RelayService::accept(gateways::NewItem item,
     std::vector<Address> with_room;
     std::vector<Result<void>> rooms;
     for (const Address station : to) {
-      rooms.push_back(operator_store_->check_room(station));
+      rooms.push_back(operator_store_->check_room(station, item.content.size()));
       if (rooms.back()) with_room.push_back(station);
     }
     if (!with_room.empty()) by_p_mul(with_room);
@@ -524,7 +524,7 @@ Result<void> RelayService::accept_watched(const WatchFolder& folder, const Hande
                            .priority = folder.priority,
                            .mtime = file.mtime,
                            .mode = file.mode},
-                          missing, {});
+                          missing, folder.grade);
   for (const auto& id : ids) {  // the others get it all the same
     if (!id && accepted) accepted = id.error();
   }

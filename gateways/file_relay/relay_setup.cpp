@@ -30,6 +30,7 @@ RelayCore::Config core_config(const RelayConfig& config) {
   core.reassembler.pdu_octets_max = pdu_max;
   core.reassembler.source_octets_max = 2 * pdu_max;
   core.sender.transfer_service = config.transfer_service;
+  core.sender.sending = config.sending;
   core.outbox.priority = config.priority;
   core.transfers.file_octets_max = config.file_octets_max;
   core.transfers.access = config.access;
@@ -42,6 +43,7 @@ RelayCore::Config core_config(const RelayConfig& config) {
   multicast.silent = config.p_mul.emcon;
   multicast.line_rate_bps = config.line_rate_bps;
   multicast.sender.priority = config.priority;
+  multicast.sender.sending = config.sending;
   multicast.sender.lifetime_max = core.sender.lifetime_max;
   multicast.sender.retry_delay_min = core.sender.retry_delay_min;
   multicast.sender.retry_delay_max = core.sender.retry_delay_max;
@@ -56,6 +58,10 @@ gateways::SqliteStore::Config store_config(const RelayConfig& config, std::uint8
   store.inbox = config.inbox_directory;
   store.file_octets_max = config.file_octets_max;
   store.duplicate_window_s = config.duplicate_window_s;
+  store.send_limits = config.sending.others.limits;
+  for (const auto& [station, rule] : config.sending.stations) {
+    store.station_send_limits[station] = rule.limits;
+  }
   store.reserve_octets = config.spool_reserve_octets;
   store.first_updu_id = first_updu_id;
   store.station_transfer_octets_max =

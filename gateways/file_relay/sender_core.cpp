@@ -59,6 +59,7 @@ constexpr std::uint64_t kFairTurn = 4;
 constexpr unsigned kOvertakenMax = 64;
 constexpr std::uint64_t kUpduLifetimeMinS = 60;
 constexpr const char* kNoAcknowledgement = "no acknowledgement";
+constexpr const char* kWindowClosed = "its transfer window ended";
 constexpr std::size_t kTransmissionOctetsMin = 16384;
 constexpr std::size_t kDoneOctets = 14;   // of a DONE message
 constexpr std::size_t kReleasesMax = 64;  // at the store at one time
@@ -256,7 +257,7 @@ void SenderCore::add(const gateways::SpoolItem& row) {
   item.next_try = now_;
   if (row.state == SpoolState::deferred) {
     item.next_try = std::min(utc_.instant(row.next_try), now_ + config_.retry_delay_max);
-    item.station_failed = row.reason != kNoAcknowledgement;
+    item.station_failed = row.reason != kNoAcknowledgement && row.reason != kWindowClosed;
   }
   // A file that was handed over while we run is new, whatever a clock that was set meanwhile says.
   const bool is_new = listed_before_ && row.attempts == 0;
@@ -317,21 +318,46 @@ std::string SenderCore::expiry_reason(const Item& item) const {
   if (item.phase == Phase::sending && some) {
     return "its lifetime ended before the whole file had arrived";
   }
+  if (window_opens_at(item) > now_) return "its lifetime ended outside of its transfer window";
   if (!item.row.reason.empty()) return item.row.reason;
   if (!is_silent(item.row.destination)) return "its lifetime ended";
   return "the station does not answer: " + stations_.at(item.row.destination).reason;
+}
+
+Instant SenderCore::window_opens_at(const Item& item) const {
+  const UtcSeconds now = utc_.utc(now_);
+  const UtcSeconds opens =
+      config_.sending.of(item.row.destination).opens_at(now, priority_of(item));
+  return opens == now ? now_ : utc_.instant(opens);
+}
+
+/// Returns when the window ends in which octets of the item are being handed over.
+std::optional<Instant> SenderCore::window_closes_at(const Item& item) const {
+  if (!has_segments_left(item)) return std::nullopt;
+  const UtcSeconds now = utc_.utc(now_);
+  const SendingRule& rule = config_.sending.of(item.row.destination);
+  if (rule.opens_at(now, priority_of(item)) > now) return now_;
+  const auto closes = rule.closes_at(now, priority_of(item));
+  return closes ? std::optional(utc_.instant(*closes)) : std::nullopt;
+}
+
+// The node may still send what it has. The attempt has not failed, so it does not end the file.
+void SenderCore::end_for_window(Item& item) {
+  emit(RelayEvent::Kind::attempt_failed, item, kWindowClosed);
+  save(item, SpoolState::deferred, window_opens_at(item), kWindowClosed);
 }
 
 /// When the item may be tried next. A silent station is tried with one file at growing intervals; a
 /// file that was accepted since then need not wait for the whole of such an interval.
 Instant SenderCore::due_at(const Item& item) const {
   const Station& station = stations_.at(item.row.destination);
-  if (!station.silent_since) return item.next_try;
+  const Instant opens = window_opens_at(item);
+  if (!station.silent_since) return std::max(item.next_try, opens);
   const bool newer = item.listed > station.failed_at;
   const Instant probe =
       newer ? std::min(station.probe_at, station.failed_at + config_.retry_delay_min)
             : station.probe_at;
-  return std::max(item.next_try, probe);
+  return std::max({item.next_try, probe, opens});
 }
 
 void SenderCore::take_place(const Item& item, Places& places) const {
@@ -605,6 +631,7 @@ SenderCore::Item* SenderCore::choose_item_for(Address address, const Station& st
   for (const SpoolId id : active_) {
     Item& item = items_.at(id);
     if (item.row.destination != address || !has_segments_left(item)) continue;
+    if (window_opens_at(item) > now_) continue;
     if (!has_room(item, station) || !may_begin(item)) continue;
     if (!has_next_segment(item)) {
       ask_for_piece(item);
@@ -1118,6 +1145,7 @@ StoreTicket SenderCore::ask(gateways::StoreOperation operation) {
 void SenderCore::on_clock_set(Instant now, std::chrono::seconds step, SpoolId others) {
   note(now);
   clock_tickets_.insert(ask(gateways::MoveTimes{step, std::max(last_listed_, others)}));
+  place_freed_ = true;  // transfer windows open and close by the time of the day
 }
 
 bool SenderCore::on_store_result(Instant now, const StoreResult& result) {
@@ -1322,6 +1350,8 @@ void SenderCore::on_deadline(Instant now) {
       on_no_answer(item);
     } else if (expires_under_way(item) && item.expires <= now) {
       fail_attempt(item, expiry_reason(item), false);
+    } else if (const auto closes = window_closes_at(item); closes && *closes <= now) {
+      end_for_window(item);
     }
   }
   admit_if_due();
@@ -1340,6 +1370,7 @@ std::optional<Instant> SenderCore::next_deadline() const {
     next = earlier(next, item.save_again);
     next = earlier(next, item.ack_deadline);
     if (expires_under_way(item)) next = earlier(next, item.expires);
+    next = earlier(next, window_closes_at(item));
   }
   return next;
 }

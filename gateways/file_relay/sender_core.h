@@ -10,6 +10,9 @@
 // ago. U_PDUs of large files have one priority less, so that a small file also overtakes what the
 // node has already taken of a large one. Of each file only a piece is in memory.
 //
+// Files go in the times of the day that the configuration gives. Outside of them they wait, and
+// what has begun stops.
+//
 // A station that has the transfer service gets files by that, and all others by BFTP. A station is
 // asked with the offer of the first file; one that does not answer is taken for one without.
 #pragma once
@@ -30,6 +33,7 @@
 #include "gateways/file_relay/bftp.h"
 #include "gateways/file_relay/message_outbox.h"
 #include "gateways/file_relay/relay_types.h"
+#include "gateways/file_relay/sending_rules.h"
 #include "gateways/file_relay/transfer_attempt.h"
 #include "gateways/file_relay/transfer_messages.h"
 #include "s5066d/base/counter_set.h"
@@ -98,6 +102,7 @@ class SenderCore {
     Duration store_retry = std::chrono::seconds(10);
     Duration purge_every = std::chrono::hours(1);  // and stations without files are forgotten
 
+    SendingTable sending;
     bool transfer_service = false;
     // Longest wait for the answer to the offer of a file, on top of its time on the air, while it
     // is not known whether the station has the transfer service. On a bad link it is longer.
@@ -259,6 +264,9 @@ class SenderCore {
   void take_place(const Item& item, Places& places) const;
   bool has_place(const Item& item, const Places& places, std::size_t active) const;
   Instant due_at(const Item& item) const;
+  Instant window_opens_at(const Item& item) const;
+  std::optional<Instant> window_closes_at(const Item& item) const;
+  void end_for_window(Item& item);
   void set_phase(Item& item, Phase phase);
 
   bool uses_transfer(const Item& item);

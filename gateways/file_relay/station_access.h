@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "gateways/common/store_port.h"
 #include "gateways/file_relay/transfer_messages.h"
 #include "s5066d/base/ids.h"
 
@@ -19,6 +20,7 @@ struct StationAccess {
   bool list = false;  // and stat
   bool remove = false;
   std::uint32_t file_octets_max = UINT32_MAX;  // of a file that it sends
+  gateways::StationQuota quota;
 };
 
 struct AccessTable {

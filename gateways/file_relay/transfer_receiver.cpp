@@ -167,7 +167,8 @@ void TransferReceiver::on_offer(Instant now, Address source, SapId source_sap, s
                              .updu_id = updu_id,
                              .manifest = transfer.manifest,
                              .wants_signature = offer.takes_signature,
-                             .now = utc_.utc(now)});
+                             .now = utc_.utc(now),
+                             .quota = config_.access.of(source).quota});
 }
 
 /// Forgets the oldest transfer that has nothing in memory, if there are too many. Its octets stay
@@ -253,7 +254,8 @@ void TransferReceiver::settle(Instant now, Transfers::value_type& entry) {
     ask(key, transfer, SaveBlocks{key, transfer.saving, utc_.utc(now)});
   } else if (transfer.saved.octets() == transfer.manifest.image_octets) {
     transfer.phase = Phase::finishing;
-    ask(key, transfer, gateways::FinishTransfer{key, utc_.utc(now)});
+    ask(key, transfer,
+        gateways::FinishTransfer{key, utc_.utc(now), config_.access.of(key.source).quota});
   } else if (std::exchange(transfer.answer, false)) {
     send_have(key, transfer, true);
   }
@@ -262,7 +264,8 @@ void TransferReceiver::settle(Instant now, Transfers::value_type& entry) {
 void TransferReceiver::ask_again(Instant now, Transfers::value_type& entry) {
   auto& [key, transfer] = entry;
   if (transfer.phase == Phase::finishing) {
-    ask(key, transfer, gateways::FinishTransfer{key, utc_.utc(now)});
+    ask(key, transfer,
+        gateways::FinishTransfer{key, utc_.utc(now), config_.access.of(key.source).quota});
   } else {
     ask(key, transfer, SaveBlocks{key, transfer.saving, utc_.utc(now)});
   }
