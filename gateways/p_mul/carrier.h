@@ -32,7 +32,7 @@ struct OutgoingPdu {
   Use use = Use::data;
   std::uint8_t priority = 0;
   Duration lifetime{};    // dropped if not sent within this time
-  bool reliable = false;  // to one node, by a bearer's own acknowledgement where it has one
+  bool reliable = false;  // goes to one node, by the bearer's own acknowledgement if it has one
   Bytes octets;
 };
 

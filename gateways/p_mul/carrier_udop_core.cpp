@@ -12,7 +12,7 @@ namespace s5066::p_mul {
 namespace {
 
 constexpr Duration kMeasureMin = std::chrono::seconds(2);
-constexpr std::size_t kSourceAt = 8;  // of Source_ID in a PDU
+constexpr std::size_t kSourceAt = 8;  // offset of Source_ID in a PDU
 
 // Annex F names the priorities of U_PDUs as ACP 142 does its own, the other way round.
 std::uint8_t sis_priority(std::uint8_t priority) {
@@ -95,7 +95,7 @@ bool CarrierUdopCore::ready() const {
   return bound_ && flow_on_ && !silent_ && requests_.empty();
 }
 
-// A node that does not answer its link does not stop data to other nodes.
+// A node that does not answer its link must not stop data to other nodes.
 std::set<NodeId> CarrierUdopCore::arq_full() const {
   std::map<NodeId, std::size_t> counts;
   for (const auto& [id, pdu] : arq_) ++counts[std::get<NodeId>(pdu.target)];
@@ -128,8 +128,8 @@ std::optional<Address> CarrierUdopCore::address_of(const Target& target) const {
   return std::nullopt;
 }
 
-// ARQ is cheaper to one node that loses much: it repeats D_PDUs where P_MUL repeats whole blocks.
-// The transmitter has said so; SAP 7 is for non-ARQ data only.
+// ARQ is cheaper than P_MUL to a single node that loses much, because it repeats D_PDUs and not
+// whole blocks. The transmitter asks for ARQ in the PDU. SAP 7 is for non-ARQ data only.
 bool CarrierUdopCore::may_use_arq(const OutgoingPdu& pdu) const {
   return pdu.reliable && config_.sap != kUdopSap && std::holds_alternative<NodeId>(pdu.target);
 }
@@ -253,7 +253,7 @@ void CarrierUdopCore::on(Instant now, const gateways::SisUnresolved& event) {
   arq_failed(now, event.id);
 }
 
-// The link could not be made or was lost: the PDU goes once without one.
+// The link could not be made or was lost, so the PDU goes once without ARQ.
 void CarrierUdopCore::arq_failed(Instant now, gateways::SisRequestId id) {
   const auto at = arq_.find(id);
   if (at == arq_.end()) return;

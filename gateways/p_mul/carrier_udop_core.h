@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// P_MUL over STANAG 5066 (F.5, F.8, F.9): each PDU is a U_PDU behind the six-octet header of UDOP
-// and RCOP, never divided. Non-ARQ to groups and ordinary nodes; ARQ to one node when the PDU asks
-// for it and the SAP is one where both kinds may be sent.
+// P_MUL over STANAG 5066 (F.5, F.8, F.9). Each PDU is a U_PDU behind the six-octet header of UDOP
+// and RCOP, and is never divided. PDUs to groups and to ordinary nodes go without ARQ. A PDU to one
+// node goes by ARQ if it asks for that and the SAP allows both services.
 //
 // S_DATA_FLOW alone controls the flow, without an assumed rate. The core estimates when the node
 // will have transmitted its data, because answers can come only after that. The node does not
@@ -26,7 +26,7 @@
 
 namespace s5066::p_mul {
 
-/// T-MMHS between LMTAs (Table F-5).
+/// Application identifier of T-MMHS between LMTAs (Table F-5).
 inline constexpr std::uint16_t kPMulApplication = 0x2000;
 inline constexpr SapId kMmhsSap{2};
 inline constexpr SapId kUdopSap{7};
@@ -37,12 +37,12 @@ inline constexpr std::size_t kSisPriorities = 9;
 /// Estimates when data that was handed over will have left.
 class DrainEstimate {
  public:
-  /// `rate_bps` until one is measured.
+  /// The estimate uses `rate_bps` until a rate is measured.
   explicit DrainEstimate(double rate_bps) : rate_bps_(rate_bps) {}
 
   void on_handed(Instant now, std::uint8_t sis_priority, std::size_t octets);
   void on_flow(Instant now, bool on);
-  /// Call when the connection to the node is lost: nothing is left with the node.
+  /// Call when the connection to the node is lost. The node then has none of our data.
   void on_lost(Instant now);
 
   double rate_bps() const { return rate_bps_; }
@@ -75,14 +75,14 @@ class CarrierUdopCore {
   static constexpr Duration kHeldByNodeMax = std::chrono::seconds(255);
 
   struct Config {
-    SapId sap = kMmhsSap;  // of ours and theirs
+    SapId sap = kMmhsSap;  // of both stations
     std::uint16_t application = kPMulApplication;
     bool node_is_address = false;     // the number of a node is the address of its station
-    std::map<NodeId, Address> nodes;  // also: who may speak for a node
+    std::map<NodeId, Address> nodes;  // the station of each node, which alone may speak for it
     std::map<GroupId, Address> groups;
     std::uint8_t repeats = 0;              // 0..15: non-ARQ data is sent 1 + this often
-    double rate_bps = 300;                 // until one is measured; see above
-    std::size_t arq_outstanding_max = 16;  // to one node
+    double rate_bps = 300;                 // used until a rate is measured
+    std::size_t arq_outstanding_max = 16;  // PDUs to one node that are not confirmed
     std::size_t learned_max = 1024;        // addresses of nodes that are in no table
     Duration lifetime_max = std::chrono::hours(24);
   };
@@ -91,16 +91,18 @@ class CarrierUdopCore {
 
   // Events in.
   void on_sis(Instant now, const gateways::SisEvent& event);
-  /// Our own EMCON: nothing is handed to the node until it ends. What P_MUL had handed over and the
-  /// node has not is dropped; its rounds bring it again.
+  /// Call when our own EMCON begins or ends. While it lasts, no data goes to the node. PDUs that
+  /// P_MUL had handed over and the node has not got are dropped; the rounds of P_MUL send them
+  /// again.
   void on_silence(bool silent);
-  /// The largest PDU is the MTU less 6.
+  /// The largest PDU is the MTU less 6 octets: `too_large` above that. `queue_full` if there is no
+  /// room, `not_found` for a target without an address.
   Result<void> request_send(Instant now, OutgoingPdu pdu);
 
-  // Out.
-  /// True if there is room for one more PDU, except by ARQ to a node of arq_full().
+  // Outputs. ready() is true if there is room for one more PDU, except by ARQ to a node of
+  // arq_full().
   bool ready() const;
-  /// Returns the nodes with so many PDUs by ARQ under way that no more are taken.
+  /// Returns the nodes for which the limit of unconfirmed PDUs by ARQ is reached.
   std::set<NodeId> arq_full() const;
   std::optional<gateways::SisUnidata> poll_unidata();
   std::optional<Bytes> poll_datagram();

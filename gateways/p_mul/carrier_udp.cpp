@@ -49,8 +49,9 @@ Result<std::unique_ptr<CarrierUdp>> CarrierUdp::open(asio::io_context& io, const
   return carrier;
 }
 
-// A socket bound to one address does not get what is sent to a group, and of several that are bound
-// to any only one gets what is sent to us. So there are both, where we have an address of our own.
+// A socket that is bound to one address gets no datagrams to a group. Of several sockets that are
+// bound to any address only one gets datagrams to our address. Therefore there are both kinds if we
+// have an address of our own.
 Result<void> CarrierUdp::open_port(asio::io_context& io, std::uint16_t number,
                                    std::uint32_t address) {
   auto port = std::make_unique<Port>(io);
@@ -86,7 +87,7 @@ void CarrierUdp::receive(Port& port) {
   port.socket.async_receive_from(
       asio::buffer(port.buffer), port.from,
       [this, &port](const boost::system::error_code& error, std::size_t octets) {
-        if (error == asio::error::operation_aborted) return;  // we may be gone
+        if (error == asio::error::operation_aborted) return;  // the carrier may be gone
         if (error) {
           core_.count(CarrierCounter::receive_errors);
         } else {

@@ -19,17 +19,18 @@ class CarrierUdp {
  public:
   struct Config {
     CarrierUdpCore::Config core{};
-    std::uint32_t interface = 0;  // IPv4 address of ours for multicast; 0: the system's choice
-    std::uint32_t listen = 0;     // address to receive unicast on; 0: any
-    std::uint8_t hops = 1;        // of multicast
+    std::uint32_t interface = 0;  // our IPv4 address for multicast; 0: the system chooses
+    std::uint32_t listen = 0;     // our address for unicast; 0: any
+    std::uint8_t hops = 1;        // hop limit of multicast datagrams
   };
   using OnDatagram = std::function<void(ByteSpan)>;
 
-  /// Runs on the thread of `io`. `on_datagram` is called for what the core lets through.
+  /// The carrier runs on the thread of `io`. It calls `on_datagram` for each datagram that the core
+  /// accepts.
   static Result<std::unique_ptr<CarrierUdp>> open(boost::asio::io_context& io, const Config& config,
                                                   OnDatagram on_datagram);
 
-  /// Joins or leaves the group of one message, whose data then come to us, or no longer.
+  /// Joins or leaves the group of one message.
   Result<void> request_membership(std::uint32_t group, bool joined);
   /// Sends the PDUs that the core has. Call after request_send.
   void flush();
@@ -53,7 +54,7 @@ class CarrierUdp {
   OnDatagram on_datagram_;
   Socket out_;
   std::vector<std::unique_ptr<Port>> ports_;
-  Socket* data_ = nullptr;  // of the ports, the one that has joined groups
+  Socket* data_ = nullptr;  // the socket among them that joins groups
 };
 
 }  // namespace s5066::p_mul

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// P_MUL over UDP multicast on a LAN: which datagram goes to which address and port, how fast, and
-// who may speak for a node. One PDU is one datagram. Without an entry in a table a node's ID is its
-// IPv4 address.
+// P_MUL over UDP multicast on a LAN: the address and port of each datagram, the rate, and the nodes
+// for which a host may speak. One PDU is one datagram. The ID of a node without a table entry is
+// its IPv4 address.
 #pragma once
 
 #include <cstdint>
@@ -42,9 +42,9 @@ class CarrierUdpCore {
     std::map<NodeId, std::uint32_t> nodes{};
     std::map<GroupId, std::uint32_t> groups{};
     std::uint32_t global_group = 0xEF010101;      // 239.1.1.1
-    double rate_bps = 50e6;                       // of all we send, with what IP adds
-    std::map<GroupId, double> group_rates_bps{};  // of what we send to a group, where it differs
-    std::size_t pdu_octets_max = 1472;            // no fragments on Ethernet
+    double rate_bps = 50e6;                       // for all that we send, IP headers included
+    std::map<GroupId, double> group_rates_bps{};  // for each group with a rate of its own
+    std::size_t pdu_octets_max = 1472;            // an Ethernet frame holds this PDU undivided
   };
 
   explicit CarrierUdpCore(const Config& config);
@@ -57,12 +57,12 @@ class CarrierUdpCore {
   /// Counts an error of the sockets.
   void count(CarrierCounter error) { counters_.add(error); }
 
-  // Out.
+  // Outputs.
   bool ready(Instant now) const { return now >= clear_at_ && datagrams_.empty(); }
   std::optional<UdpDatagram> poll_datagram();
   /// Returns when the next PDU may go.
   Instant clear_at() const { return clear_at_; }
-  /// Returns the multicast addresses whose datagrams are for us.
+  /// Returns the multicast addresses whose datagrams the core accepts.
   std::vector<std::uint32_t> groups() const;
   const CounterSet<CarrierCounter>& counters() const { return counters_; }
 

@@ -10,7 +10,7 @@
 namespace s5066::p_mul {
 namespace {
 
-constexpr std::size_t kTableOctets = 32;  // what the library wants for each coefficient
+constexpr std::size_t kTableOctets = 32;  // size of the library's table for each coefficient
 
 std::uint8_t coefficient(std::size_t row, std::size_t column) {
   return gf_inv(static_cast<std::uint8_t>((kGroupBlocksMax + row) ^ column));
@@ -82,7 +82,7 @@ std::map<std::size_t, Bytes> recover(std::size_t blocks,
   if (missing.empty()) return {};
   const std::size_t octets = rows.begin()->second.size();
 
-  // Each row now speaks of the missing columns alone, because the others are taken out of it.
+  // The known columns are subtracted from each row, so that only the missing columns remain in it.
   std::vector<Bytes> inputs;
   for (const auto& [column, block] : columns) inputs.push_back(padded(block, octets));
   std::vector<std::uint8_t> square, known;

@@ -25,7 +25,7 @@ inline constexpr std::size_t kGroupRowsMax = 96;
 /// Maps block and parity numbers to groups, columns and rows.
 class BlockGroups {
  public:
-  /// `total` blocks, at least one.
+  /// `total` is the number of blocks, at least one.
   explicit BlockGroups(std::uint16_t total);
 
   std::size_t count() const { return count_; }
@@ -50,9 +50,9 @@ class BlockGroups {
 Bytes parity_of(const BlockGroups& groups, ByteSpan content, std::size_t block_octets,
                 std::uint16_t parity_number);
 
-/// Makes the missing blocks of a group from what is there. `columns` and `rows` give octets by
-/// column and row, together at least as many as the group has blocks; rows are all of one length,
-/// to which shorter columns are filled with 0. Returns the missing columns, all as long as a row.
+/// Computes the missing blocks of a group. `columns` and `rows` give octets by column and row;
+/// together they are at least as many as the group has blocks. All rows have one length, to which
+/// shorter columns are filled with 0. Returns the missing columns, all as long as a row.
 std::map<std::size_t, Bytes> recover(std::size_t blocks,
                                      const std::map<std::size_t, ByteSpan>& columns,
                                      const std::map<std::size_t, ByteSpan>& rows);

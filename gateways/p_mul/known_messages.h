@@ -21,9 +21,10 @@ class KnownMessages {
  public:
   struct Known {
     Instant until{};
-    Instant expires{};  // by then its number may be that of another message
+    Instant expires{};  // after this time another message may have its number
     OwedAck owing;
-    bool before_start = false;  // it is not known what was said about it
+    /// From before our start, so it is unknown whether it was acknowledged.
+    bool before_start = false;
   };
 
   explicit KnownMessages(std::size_t messages_max) : messages_max_(messages_max) {}

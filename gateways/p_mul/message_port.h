@@ -23,19 +23,19 @@
 
 namespace s5066::p_mul {
 
-/// A node of the P_MUL community: Source_ID and Destination_ID on the air. 0 names nobody.
+/// Number of a node of the P_MUL community: Source_ID and Destination_ID on the air. 0 is no node.
 struct NodeId {
   std::uint32_t value = 0;
   friend auto operator<=>(const NodeId&, const NodeId&) = default;
 };
 
-/// A configured set of nodes that one transmission reaches. 0 names none.
+/// Number of a configured set of nodes that one transmission reaches. 0 is no group.
 struct GroupId {
   std::uint32_t value = 0;
   friend auto operator<=>(const GroupId&, const GroupId&) = default;
 };
 
-/// The mail side's name for one submission; chosen by it, never used for another.
+/// Key of one submission. The mail side chooses it and never uses it for another submission.
 struct MessageKey {
   std::uint64_t value = 0;
   friend auto operator<=>(const MessageKey&, const MessageKey&) = default;
@@ -48,8 +48,8 @@ struct MessageName {
   friend auto operator<=>(const MessageName&, const MessageName&) = default;
 };
 
-/// The message number after `last`, which is the largest ever used here, 0 for none. Follows the
-/// calendar, so that a spool that was lost does not bring old numbers back.
+/// Returns the message number that follows `last`, the largest ever used here (0: none). Numbers
+/// follow the calendar, so that a lost spool does not bring old numbers back.
 constexpr std::uint32_t next_message_id(std::uint32_t last, UtcSeconds now) {
   return std::max(last + 1, static_cast<std::uint32_t>(now.value));
 }
@@ -58,8 +58,8 @@ constexpr std::uint32_t next_message_id(std::uint32_t last, UtcSeconds now) {
 
 struct Destination {
   NodeId node;
-  // Counts the messages for this node, to show a gap to it. 0: no answer is wanted, which only a
-  // node understands that is configured so.
+  // Counts the messages for this node, so that the node notices a gap. 0: no answer is wanted; only
+  // a node that is configured for this understands it.
   std::uint32_t sequence = 0;
   friend bool operator==(const Destination&, const Destination&) = default;
 };
@@ -72,12 +72,13 @@ struct Submission {
   std::uint8_t priority = 6;     // 0 is the most urgent
   UtcSeconds expiry;
   std::vector<Destination> destinations;  // each node once, at least one
-  std::optional<GroupId> group;           // absent: the core chooses what reaches them all
-  bool acknowledged = true;               // false: sent as often as configured, nobody answers
-  std::uint16_t block_octets = 0;         // 0: the core chooses; after a restart, what it chose
+  std::optional<GroupId> group;  // absent: the core chooses one that reaches all destinations
+  bool acknowledged = true;      // false: sent as often as configured, without an answer
+  /// 0: the core chooses; after a restart, the value that it chose.
+  std::uint16_t block_octets = 0;
   Bytes content;
-  // Rows of parity for each block that go ahead to nodes that cannot ask; none: as the rules say.
-  // Then the end of the message is told as often as that is ever done.
+  // Rows of parity for each block that are sent ahead, for nodes that cannot ask; absent: the value
+  // of the round rules. The end of the message is then told as often as the rules allow at most.
   std::optional<double> parity_ahead{};
 };
 
@@ -87,16 +88,15 @@ struct Accepted {
   std::uint16_t block_octets = 0;
 };
 
-/// Asked by request_cancel(now, MessageKey): its destinations end as `cancelled`.
-/// Asked by request_suspend(now, MessageKey): its destinations end as `suspended`, and what they
-/// have of it stays there.
+/// request_cancel(now, MessageKey) ends the destinations as `cancelled`. request_suspend(now,
+/// MessageKey) ends them as `suspended`, and the nodes keep the parts that they have.
 
 // --- Up ------------------------------------------------------------------------------------------
 
 enum class Outcome : std::uint8_t {
-  delivered,  // the node has committed it, and said so
+  delivered,  // the node has committed it and has acknowledged it
   sent,       // without acknowledgement, as often as configured
-  expired,    // the time was up before the node said anything final
+  expired,    // the time was up before the node gave a final answer
   cancelled,  // by request
   suspended,  // by request; the same submission comes again
   failed,     // see the reason
@@ -108,56 +108,56 @@ struct DestinationEnded {
   NodeId node;
   Outcome outcome = Outcome::failed;
   std::string reason{};     // for people; empty when delivered
-  bool unanswered = false;  // something was sent to the node, and it said nothing in its time
+  bool unanswered = false;  // the node was sent something and did not answer in time
 };
 
-/// A message is complete. Nothing is acknowledged over the air until on_committed(now, name). After
-/// on_not_committed(now, name) the same comes again after a while. Restarts and lost
-/// acknowledgements bring it again too: a second commit of one name must change nothing.
+/// A complete message. It is not acknowledged over the air until on_committed(now, name). After
+/// on_not_committed(now, name) it is offered again after a while. Restarts and lost
+/// acknowledgements also bring it again, so a second commit of one name must change nothing.
 struct Received {
   MessageName name;
   std::uint8_t priority = 0;
   UtcSeconds expiry;
   Bytes content;
-  std::vector<NodeId> destinations{};  // that it was announced to, as far as we have heard
-  std::size_t block_octets = 0;        // of all blocks but the last
+  std::vector<NodeId> destinations{};  // destinations that it was announced to, as far as heard
+  std::size_t block_octets = 0;        // size of each block except the last
   bool one_way = false;                // no answer is wanted
 };
 
-/// Some blocks of a message to which no answer was wanted, and of which nothing more is to come.
-/// Nothing is answered to it.
+/// Some blocks of a message that wants no answer, when no more of it is to come. It is not
+/// acknowledged.
 struct ReceivedPart {
   MessageName name;
   UtcSeconds expiry;
   std::vector<Bytes> blocks;  // ascending
 };
 
-/// For the log of message events; nothing depends on it.
+/// An event for the log; nothing depends on it.
 struct MessageNews {
   enum class Kind : std::uint8_t {
     round_started,      // octets: of this transmission
-    round_sent,         // the bearer has transmitted all of it
-    partly_received,    // a node's list; octets: still missing there
-    sequence_gap,       // received a number that does not follow the last from this source
-    discarded_by_peer,  // a half-received message was withdrawn
+    round_sent,         // the bearer has transmitted the whole round
+    partly_received,    // a node's list has come; octets: still missing there
+    sequence_gap,       // a number does not follow the last one from this source
+    discarded_by_peer,  // the source withdrew a half-received message
     receive_expired,    // a half-received message was not completed in time
-    left_silence,       // a node in EMCON spoke
+    left_silence,       // a node that was in EMCON has transmitted
     clock_apart,        // a message of the node had expired by our clock when it came
     ack_refused,        // an acknowledgement by `node` does not count; see the detail
     pdu_refused,        // a PDU by `node` cannot be read; see the detail
-    group_unheard,      // `node` answers by its own address, and not what goes to its group
+    group_unheard,      // `node` answers PDUs to its own address, but not those to its group
   };
   Kind kind = Kind::round_started;
   MessageName name;
   NodeId node;
   std::uint64_t octets = 0;
-  std::chrono::seconds apart{};  // our clock is ahead of the node's by at least this
+  std::chrono::seconds apart{};  // lower bound of the lead of our clock
   std::string detail{};
-  GroupId group{};  // of group_unheard; 0: any dynamic one
+  GroupId group{};  // for group_unheard; 0: any dynamic group
 };
 
-/// A destination has not answered what was sent to it, or is in EMCON and has been sent the message
-/// as often as configured. Its message is the first to be suspended when others need the room.
+/// A destination that did not answer, or that is in EMCON and has been sent the message as often as
+/// configured. Its message is the first to be suspended when others need the room.
 struct Unanswered {
   MessageKey key;
   NodeId node;
@@ -166,7 +166,7 @@ struct Unanswered {
 using MessageEvent =
     std::variant<DestinationEnded, Received, MessageNews, Unanswered, ReceivedPart>;
 
-/// Handed in at the start, for each message that the spool remembers as received:
-/// on_known(now, MessageName, expiry). It is acknowledged again, not delivered again.
+/// Call on_known(now, MessageName, expiry) at the start for each message that the spool remembers
+/// as received. It is acknowledged again, but not delivered again.
 
 }  // namespace s5066::p_mul

@@ -13,7 +13,7 @@ namespace s5066::p_mul {
 
 class OwnSilence {
  public:
-  // Events in. True: what silent() says is another than before.
+  // Inputs. Each returns true if silent() has changed.
   bool on_operator(bool silent) {
     const bool changed = change(by_operator_, silent);
     listened_ |= silent;
@@ -32,15 +32,15 @@ class OwnSilence {
     bound_ = false;
     old_word_ = by_node_;
   }
-  /// True: call on_no_word() when the node has said nothing for a while.
+  /// Returns true if on_no_word() must be called when the node has reported nothing for a while.
   bool on_bound() {
     bound_ = true;
     return old_word_;
   }
-  /// A client that binds anew is told again, unless all is well.
+  /// A node tells a client that binds anew its state, unless it is ready.
   bool on_no_word() { return bound_ && std::exchange(old_word_, false) && change(by_node_, false); }
 
-  /// Others could be heard during this silence, or the last, and were not answered.
+  /// True if others could be heard during this silence or the last one, and were not answered.
   bool listened() const { return listened_; }
   bool silent() const { return by_operator_ || by_node_; }
   bool by_operator() const { return by_operator_; }
@@ -60,7 +60,7 @@ class OwnSilence {
   bool by_node_ = false;
   bool listened_ = false;
   bool bound_ = false;
-  bool old_word_ = false;  // of the node, from before the connection was lost
+  bool old_word_ = false;  // the node's state from before the connection was lost
 };
 
 }  // namespace s5066::p_mul

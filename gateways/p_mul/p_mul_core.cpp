@@ -11,7 +11,7 @@ namespace s5066::p_mul {
 
 namespace {
 
-constexpr std::size_t kSourceAt = 8;  // of Source_ID in a PDU
+constexpr std::size_t kSourceAt = 8;  // offset of Source_ID in a PDU
 constexpr std::size_t kHeardMax = 4096;
 
 PMulSender::Config sender_config(const PMulCore::Config& config) {

@@ -29,11 +29,11 @@ class PMulCore {
  public:
   struct Config {
     PMulSender::Config sender;
-    PMulReceiver::Config receiver;  // of the same node
+    PMulReceiver::Config receiver;  // `node` is that of the sender
     // Settings of the bearer, and of the same node as far as the pool is not empty.
     PMulGroups::Config groups{};
     DecodeOptions decode{};
-    std::vector<NodeId> sources{};  // who may send to us and be believed; empty: anybody
+    std::vector<NodeId> sources{};  // nodes from which PDUs are accepted; empty: any
   };
 
   PMulCore(const Config& config, Rng& rng);
@@ -61,8 +61,8 @@ class PMulCore {
     receiver_.on_not_committed(now, name);
   }
   void on_refused(Instant now, const MessageName& name) { receiver_.on_refused(now, name); }
-  /// Our own EMCON, as S_SUBNET_AVAILABILITY or the operator says: nothing leaves.
-  /// `listened`: others could be heard during the silence that ends, as in EMCON.
+  /// Call when our own EMCON begins or ends, by S_SUBNET_AVAILABILITY or by the operator. No PDU
+  /// leaves while it lasts. `listened`: others could be heard during the silence that ends.
   void on_own_silence(Instant now, bool silent, bool listened = true);
   /// Says whether another node is in EMCON.
   void on_silence_of(Instant now, NodeId node, bool silent) {
@@ -117,7 +117,7 @@ class PMulCore {
   PMulSender sender_;
   PMulReceiver receiver_;
   PMulGroups groups_;
-  std::set<NodeId> heard_;  // of config_.sources, if that is not empty
+  std::set<NodeId> heard_;  // nodes of config_.sources, if that is not empty
   std::deque<MessageEvent> events_;
   Seldom refusals_;
   CounterSet<PMulCounter> counters_;

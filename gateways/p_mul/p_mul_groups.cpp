@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kAnnounceHeaderOctets = 24;
 constexpr std::size_t kAnnounceEntryOctets = 4;
-constexpr GroupId kGeneralGroup{};  // that all nodes are in
+constexpr GroupId kGeneralGroup{};  // the group of all nodes
 constexpr Duration kLifetime = std::chrono::seconds(60);
 
 }  // namespace
@@ -170,7 +170,8 @@ void PMulGroups::on_announce(Instant now, const AnnouncePdu& announce) {
     known->second.until = std::max(now, until);
     return;
   }
-  if (known != joined_.end()) leave(announce.name);  // he was restarted, and has another
+  // The transmitter was restarted and uses another address now.
+  if (known != joined_.end()) leave(announce.name);
   if (until <= now || joined_.size() >= config_.joined_max) {
     counters_.add(PMulGroupCounter::joins_refused);
     return;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dynamic multicast groups of P_MUL (ACP 142 with its Request, Reject, Release and Announce_PDUs):
-// a transmitter takes a free address from a pool for one message, tells its destinations to join,
-// and gives it back when the message is over; a receiver joins what it is told to. Only where a
-// host can join a group: over UDP, not over STANAG 5066.
+// Dynamic multicast groups of P_MUL (ACP 142 with its Request, Reject, Release and Announce_PDUs).
+// A transmitter takes a free address from a pool for one message, tells its destinations to join,
+// and releases the address when the message is over. A receiver joins the groups that are announced
+// to it. This works only if hosts can join a group: over UDP, not over STANAG 5066.
 //
-// STANDARD: two that request one address at the same time would both reject, and both go on to the
-// next. Of two that have only requested the lower Source_ID keeps it; the other takes another
-// without a word.
+// STANDARD: two transmitters that request one address at the same time would both reject it and go
+// on to the next. Here the one with the lower Source_ID keeps the address, and the other takes
+// another one without a Reject_PDU.
 #pragma once
 
 #include <cstdint>
@@ -31,17 +31,19 @@ class PMulGroups {
     NodeId node;
     Checksum checksum = Checksum::fletcher;
     std::size_t pdu_octets_max = 2042;
-    // IPv4 addresses that messages of ours take, and that we join when told to; no other, whatever
-    // comes. Empty: neither.
+    // IPv4 addresses for our own messages. We join groups of these addresses only. Empty: no
+    // dynamic groups.
     std::vector<std::uint32_t> pool{};
     Duration wait_for_reject = std::chrono::seconds(5);
-    Duration announce_delay = std::chrono::seconds(5);  // for all announcements, and to join
+    /// Wait for all announcements, and for stations to join.
+    Duration announce_delay = std::chrono::seconds(5);
     unsigned announce_count = 5;
     std::size_t joined_max = 64;  // messages for which we are in a group
     Duration joined_time_max = std::chrono::hours(49);
-    Duration expiry_margin = std::chrono::seconds(60);  // how far clocks may be apart
-    Duration rejected_for = std::chrono::minutes(5);    // an address that another node rejected
-    std::size_t rejects_max = 32;                       // that wait for the bearer
+    Duration expiry_margin = std::chrono::seconds(60);  // tolerated difference between clocks
+    /// An address that another node rejected is not used for this time.
+    Duration rejected_for = std::chrono::minutes(5);
+    std::size_t rejects_max = 32;  // Reject_PDUs that wait for the bearer
   };
   /// Tells the bearer to join a group or to leave it.
   struct Membership {
@@ -57,7 +59,7 @@ class PMulGroups {
 
   PMulGroups(const Config& config, Rng& rng, const UtcClock& utc);
 
-  // Events in. `now` never goes backwards. PDUs come only from sources that are believed.
+  // Inputs. `now` never goes backwards. PDUs come only from accepted sources.
   void on_announce(Instant now, const AnnouncePdu& announce);
   void on_group_pdu(Instant now, const GroupPdu& pdu);
   /// Call when no more PDUs of a received message are expected.
@@ -67,7 +69,8 @@ class PMulGroups {
   /// Call when our own EMCON begins or ends. Reject_PDUs that were owed before it are dropped.
   void on_silent(bool silent);
   void on_deadline(Instant now);
-  /// Asks for an address for a message of ours. An address that it has already is announced again.
+  /// Asks for an address for a message of ours. An address that the message has already is
+  /// announced again.
   void request_group(Instant now, std::uint32_t message_id, std::vector<NodeId> destinations,
                      UtcSeconds expiry);
   void request_release(Instant now, std::uint32_t message_id);
@@ -87,15 +90,16 @@ class PMulGroups {
  private:
   enum class State : std::uint8_t {
     choosing,    // no address was free
-    requesting,  // a Request_PDU is due, or its answer waited for
-    announcing,  // an Announce_PDU is due, or its time runs
+    requesting,  // a Request_PDU is due, or its answer is awaited
+    announcing,  // an Announce_PDU is due, or its delay runs
     ready
   };
   /// A message that this node sends to a dynamic group.
   struct Own {
     State state = State::choosing;
     std::uint32_t address = 0;
-    bool due = false;   // a PDU, as soon as the bearer takes one; else `at` is when it goes on
+    /// A PDU is due as soon as the bearer takes one; otherwise `at` is the next step.
+    bool due = false;
     bool said = false;  // others know of the address
     Instant at{};
     std::vector<NodeId> destinations;
@@ -131,7 +135,7 @@ class PMulGroups {
   const UtcClock& utc_;
   bool silent_ = false;
   std::map<std::uint32_t, Own> own_;     // by message number
-  std::map<std::uint32_t, Usage> used_;  // by address; of the pool only
+  std::map<std::uint32_t, Usage> used_;  // by address, which is in the pool
   std::map<MessageName, Joined> joined_;
   std::deque<OutgoingPdu> releases_;
   std::deque<OutgoingPdu> rejects_;

@@ -70,7 +70,7 @@ std::uint32_t date32(UtcSeconds date) {
   return static_cast<std::uint32_t>(date.value);
 }
 
-// Three values say what a range says; below four blocks the plain form is no longer.
+// A range takes three values, so up to three blocks are as short or shorter in plain form.
 bool worth_a_range(const BlockRange& range) {
   return range.last - range.first >= 3;
 }
@@ -88,7 +88,7 @@ void put_list(Bytes& out, const AckEntry& entry, bool ranges) {
     }
   }
   if (!entry.truncated) return;
-  S5066_ASSERT(!entry.missing.empty());  // or there is nothing to repeat as the end of the list
+  S5066_ASSERT(!entry.missing.empty());  // an empty list has no last value to repeat
   put_u16(out, entry.missing.back().last);
 }
 
@@ -185,9 +185,9 @@ Error too_short(const char* what) {
   return Error{ErrorCode::truncated, what};
 }
 
-// The list as 142A writes it: "from 0 to" is a range, a number not above the one before it ends the
-// list, and so does what makes no sense; the numbers above are unknown then. Whoever lists nothing
-// readable must not pass for complete.
+// Reads the list in the form of 142A. "from 0 to" is a range. A number that is not above the one
+// before it ends the list, and so does an impossible value; the blocks above are unknown then. A
+// node that lists nothing readable must not count as complete.
 Result<AckEntry> decode_list(const MessageName& name, ByteSpan list) {
   AckEntry entry{.name = name};
   const std::size_t values = list.size() / 2;
@@ -347,7 +347,7 @@ bool checksum_fits(ByteSpan pdu, const DecodeOptions& options) {
 
 }  // namespace
 
-// ACP 142 Annex B: two octets that make both sums vanish.
+// ACP 142 Annex B: the two octets of the checksum make both sums zero.
 std::uint16_t fletcher_checksum(ByteSpan pdu) {
   S5066_ASSERT(pdu.size() >= kChecksumAt + 2);
   std::array<std::uint8_t, kChecksumAt + 2> head{};  // its checksum is 0

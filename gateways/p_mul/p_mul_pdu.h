@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // P_MUL PDUs (ACP 142 and 142A) as values, their octets, their checksums, and the lists of missing
 // blocks in acknowledgements. All integers are big-endian; one PDU is one datagram of its bearer.
-// Parity_PDU is an extension of ours (docs/decisions/0005): its type is one that the standard does
-// not use, and who does not know a type ignores the PDU.
+//
+// Parity_PDU is our extension (docs/decisions/0005). Its type is unused in the standard, and a node
+// ignores PDUs of unknown types.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,7 @@ enum class PduType : std::uint8_t {
   fec_address = 0x08,
   extra_address = 0x12,
   extra_fec_address = 0x18,
-  parity = 0x3D,  // ours
+  parity = 0x3D,  // our extension
 };
 
 inline constexpr std::size_t kPduOctetsMax = 65535;
@@ -40,8 +41,8 @@ inline constexpr std::size_t kAckHeaderOctets = 14;
 inline constexpr std::size_t kAckEntryOctets = 10;
 inline constexpr std::uint16_t kBlocksMax = 65535;
 
-/// Which part of a list of destinations a PDU has (MAP). On the air bit 7 means "not the first" and
-/// bit 6 "not the last".
+/// Tells which part of a divided list of destinations a PDU has (MAP). On the air bit 7 means "not
+/// the first" and bit 6 "not the last".
 enum class ListPart : std::uint8_t { only = 0x00, first = 0x40, middle = 0xC0, last = 0x80 };
 
 /// Numbers of Data_PDUs, both ends included.
@@ -59,8 +60,8 @@ struct DataPdu {
   friend bool operator==(const DataPdu&, const DataPdu&) = default;
 };
 
-/// Address_PDU, FEC_Address_PDU and the Extra forms of both. Without destinations it is what
-/// others call "Ack-Ack": everybody is done.
+/// Address_PDU, FEC_Address_PDU and the Extra forms of both. Without destinations it means that all
+/// destinations are done ("Ack-Ack").
 struct AddressPdu {
   std::uint8_t priority = 0;
   MessageName name;
@@ -77,8 +78,8 @@ struct AddressPdu {
 /// The blocks of one message that one receiver lacks.
 struct AckEntry {
   MessageName name;
-  std::vector<BlockRange> missing{};  // ascending, with gaps between; empty: complete
-  bool truncated = false;             // nothing is said about numbers above the last
+  std::vector<BlockRange> missing{};  // ascending and disjoint; empty: the message is complete
+  bool truncated = false;  // true: the state of the blocks above the last number is unknown
   friend bool operator==(const AckEntry&, const AckEntry&) = default;
 };
 
@@ -105,7 +106,7 @@ struct AnnouncePdu {
   friend bool operator==(const AnnouncePdu&, const AnnouncePdu&) = default;
 };
 
-/// Request_PDU, Reject_PDU and Release_PDU. The source of a Reject is who rejects.
+/// Request_PDU, Reject_PDU and Release_PDU. The source of a Reject_PDU is the node that rejects.
 struct GroupPdu {
   PduType type = PduType::request;
   MessageName name;
@@ -119,8 +120,8 @@ struct ParityPdu {
   MessageName name;
   std::uint16_t number = 0;             // 0-based
   std::uint16_t total = 1;              // as in the Address_PDU
-  std::uint16_t last_block_octets = 0;  // of Data_PDU number `total`; all others have as many
-  Bytes parity{};                       // octets as this has
+  std::uint16_t last_block_octets = 0;  // size of Data_PDU number `total`
+  Bytes parity{};                       // as long as each block but the last
   friend bool operator==(const ParityPdu&, const ParityPdu&) = default;
 };
 
@@ -128,31 +129,32 @@ using Pdu = std::variant<DataPdu, AckPdu, AddressPdu, DiscardPdu, AnnouncePdu, G
 
 enum class Checksum : std::uint8_t { fletcher, internet };
 
-/// Over a whole PDU of at least 8 octets; the two octets of the checksum itself count as 0.
+/// Computes the checksum over a whole PDU of at least 8 octets; the two octets of the checksum
+/// itself count as 0.
 std::uint16_t fletcher_checksum(ByteSpan pdu);
 std::uint16_t internet_checksum(ByteSpan pdu);
 
 struct EncodeOptions {
   Checksum checksum = Checksum::fletcher;
-  bool ranges = false;  // in lists of missing blocks, where they are shorter (142A)
+  bool ranges = false;  // lists of missing blocks use ranges where they are shorter (142A)
 };
-/// The PDU must fit kPduOctetsMax.
+/// Call only if the PDU fits kPduOctetsMax.
 Bytes encode(const Pdu& pdu, const EncodeOptions& options = {});
 
 struct DecodeOptions {
-  bool fletcher = true;  // accepted
-  bool internet = true;  // accepted
+  bool fletcher = true;  // this checksum is accepted
+  bool internet = true;  // this checksum is accepted
 };
-/// Octets behind Length_of_PDU are ignored, as are MAP bits where they mean nothing. Loops end with
-/// the octets that are there, whatever a count says.
+/// Octets behind Length_of_PDU and meaningless MAP bits are ignored. Loops end with the octets that
+/// are there, whatever a count in the PDU says.
 Result<Pdu> decode(ByteSpan octets, const DecodeOptions& options = {});
 
-/// Destinations that fit a PDU of so many octets.
+/// Returns the number of destinations that fit a PDU of this size.
 constexpr std::size_t destinations_max(std::size_t pdu_octets) {
   return (pdu_octets - kAddressHeaderOctets) / kAddressEntryOctets;
 }
 
-/// 16-bit values that `missing` takes in an Ack entry.
+/// Returns the number of 16-bit values that `missing` takes in an Ack entry.
 std::size_t list_values(const std::vector<BlockRange>& missing, bool ranges);
 /// Returns the number of blocks in all ranges.
 std::size_t block_count(const std::vector<BlockRange>& ranges);

@@ -17,8 +17,7 @@ constexpr std::size_t kIgnoredMax = 4096;
 constexpr Duration kPurgeEvery = std::chrono::minutes(5);
 constexpr std::size_t kSourcesMax = 4096;
 constexpr std::uint8_t kLeastUrgent = 255;
-/// A message to one node in at most this number of blocks has no mark behind it that says that it
-/// is over.
+/// A message to one node with at most this number of blocks has no Extra_Address_PDU at its end.
 constexpr std::uint16_t kBlocksUnmarked = 2;
 constexpr std::uint32_t kTurnsAfterSilence = 8;
 
@@ -56,7 +55,7 @@ PMulReceiver::PMulReceiver(const Config& config, Rng& rng, const UtcClock& utc)
 
 // --- Address -------------------------------------------------------------------------------------
 
-// Lists are sorted. Therefore one part of a divided list can show that no part names us.
+// Lists are sorted, so one part of a divided list can show that no part has our number.
 PMulReceiver::Place PMulReceiver::place(const AddressPdu& address) const {
   const auto& list = address.destinations;
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -106,7 +105,7 @@ void PMulReceiver::on_address(Instant now, const AddressPdu& address) {
   if (address.name.source == config_.node) return;
   const Place at = place(address);
   if (Known* known = known_.find(address.name)) {
-    // The number may be that of another message by now; the layer above tells by the content.
+    // Another message may have the number by now; the layer above compares the content.
     const bool anew = at.listing == Listing::listed && known->expires <= now &&
                       known->expires < utc_.instant(address.expiry);
     if (!anew) return on_known_address(now, at, *known, address);
@@ -275,10 +274,10 @@ bool PMulReceiver::make_room(Instant now, const MessageName& keep, std::size_t o
   }
 }
 
-// Blocks of a message that may not even be for us give way, and so does what nothing has come of
-// for long. Of messages that are as urgent and still coming only the smaller gives way to the
-// larger, because several that come by turns would else push out each other and none would ever be
-// complete.
+// Blocks of a message that may not be for us give way, and so does a message without PDUs for a
+// long time. Of two messages of equal priority that are still coming only the smaller gives way to
+// the larger. Otherwise several messages that come by turns would displace each other, and none
+// would become complete.
 bool PMulReceiver::yields(Instant now, const Wanted& wanted, const MessageName& name,
                           const Message& message) const {
   if (message.state == State::orphan || message.owing.heard_at + config_.orphan_max <= now) {
@@ -456,7 +455,7 @@ void PMulReceiver::offer_part(const MessageName& name, Message& message) {
   settled_.push_back(name);
 }
 
-/// A message to which nobody answers is taken for over when nothing has come of it for so long.
+/// A message that wants no answer counts as over when no PDU of it has come for this time.
 std::optional<Instant> PMulReceiver::quiet_at(const Message& message) const {
   if (!message.one_way || message.state != State::receiving) return std::nullopt;
   return message.owing.heard_at + config_.orphan_max;
@@ -494,8 +493,8 @@ void PMulReceiver::on_not_committed(Instant now, const MessageName& name) {
 }
 
 void PMulReceiver::on_known(Instant, const MessageName& name, UtcSeconds expiry) {
-  // Blocks that came before the spool had said so are dropped, because their gaps would be asked
-  // for and never filled.
+  // Blocks that came before the spool answered are dropped, because their gaps would be asked for
+  // and never filled.
   forget(name);
   known_.remember(name, {.until = utc_.instant(expiry) + config_.memory_margin,
                          .expires = utc_.instant(expiry),
@@ -522,7 +521,7 @@ void PMulReceiver::on_discard(Instant, const DiscardPdu& discard) {
 
 // --- Acknowledgements ----------------------------------------------------------------------------
 
-// A PDU shows that the round goes on. The transmitter does not listen yet, and still counts on our
+// A PDU shows that the round goes on. The transmitter does not listen yet, and still expects our
 // answer.
 void PMulReceiver::hear(Instant now, const MessageName& name, OwedAck& owing) {
   owing.gap = std::min(now - owing.heard_at, kGapMax);
@@ -538,7 +537,8 @@ void PMulReceiver::hear(Instant now, const MessageName& name, OwedAck& owing) {
   owing.ack_at = now + wait + spread(owing.slot);
 }
 
-// The pace of its PDUs shows it, as long as a fade has not stretched the time between two.
+// Estimates the rest of the round from the pace of its PDUs, unless a fade has stretched the time
+// between two.
 Duration PMulReceiver::rest_of_round(const OwedAck& owing) {
   const Duration rest = 3 * owing.gap / 2;
   return owing.has_last ? std::min(rest, kRestMax) : rest;
@@ -590,11 +590,11 @@ AckEntry PMulReceiver::list_of(const MessageName& name, Message& message) {
         config_.ranges && list_values(entry.missing, true) <= config_.missing_list_max;
     if (!fits) {
       entry.missing = cut(entry.missing, config_.missing_list_max, config_.ranges);
-      entry.truncated = config_.ranges;  // a plain list of the greatest length says so by itself
+      entry.truncated = config_.ranges;  // a plain list of the greatest length implies it
     }
   }
   if (entry.missing.empty()) {
-    // The parity contradicts its message, and with it nothing would ever be asked for.
+    // The parity contradicts its message; if it stayed, no block would be asked for.
     const std::size_t before = message.octets();
     message.drop_parity();
     count_octets(message, before);
@@ -661,16 +661,16 @@ std::optional<OutgoingPdu> PMulReceiver::poll_pdu(Instant now) {
       .octets = encode(std::move(ack), {.checksum = config_.checksum, .ranges = long_list})};
 }
 
-// A station that may not transmit keeps all that is due, and when it may, all stations spread their
-// answers anew. A station that was restarted in EMCON, which it may hear of only later, does not
-// know what it has said before and says it all again, because its transmitter would take what
-// nobody has acknowledged for lost.
+// A station that may not transmit keeps all acknowledgements that are due. When silence ends, all
+// stations spread their answers anew. A station that was restarted in EMCON does not know what it
+// has acknowledged before. It acknowledges all messages again, because their transmitter would
+// otherwise count them as lost.
 void PMulReceiver::on_silent(Instant now, bool silent, bool listened) {
   if (std::exchange(silent_, silent) == silent) return;
   acks_.clear();
   if (silent) return;
   if (listened) known_.set_unreleased_before_start(now + config_.memory_margin);
-  std::map<NodeId, Instant> turns;  // one for all that a transmitter is to hear
+  std::map<NodeId, Instant> turns;  // one turn for all acknowledgements to a transmitter
   const auto turn = [&](NodeId transmitter) {
     const auto [at, fresh] = turns.try_emplace(transmitter);
     if (fresh) at->second = now + spread(rng_.below(kTurnsAfterSilence));

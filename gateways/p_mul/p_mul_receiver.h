@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The receiving half of P_MUL: puts messages together from blocks and parity in any order, says
-// what is missing when it is its turn to, and acknowledges a message only after the layer above has
-// it committed (procedures of ACP 142 chapter 3, EMCON, expiry).
+// The receiving half of P_MUL. It puts messages together from blocks and parity in any order,
+// reports missing blocks when it is its turn, and acknowledges a message only after the layer above
+// has committed it (procedures of ACP 142 chapter 3, EMCON, expiry).
 //
-// Acknowledgements are spread: a receiver waits as many slots as there are destinations before it
-// in the Address_PDU, and a random part of a slot, so that eight that heard the same do not answer
-// at the same time. The slots begin with the Extra_Address_PDU at the end of a round, or when no
-// PDU has come for longer than one took before; each PDU that comes puts off what was to be said.
-// STANDARD: who has seen the last block, or the last that it asked for, waits for its random time
-// only. We wait for what else may come of the round too, but not for long: after a fade the time
-// between two PDUs is no measure of that.
+// Acknowledgements are spread: a receiver waits one slot for each destination before it in the
+// Address_PDU and a random part of a slot, so that eight receivers of one message do not answer at
+// the same time. The slots begin with the Extra_Address_PDU at the end of a round, or when no PDU
+// has come for longer than one took before. Each PDU that comes postpones the acknowledgement.
+//
+// STANDARD: a node that has received the last block, or the last one that it asked for, waits for
+// its random time only. We also wait for the rest of the round, but for a limited time, because
+// after a fade the time between two PDUs is no measure of the rest.
 #pragma once
 
 #include <cstdint>
@@ -40,40 +41,45 @@ class PMulReceiver {
   struct Config {
     NodeId node;
     Checksum checksum = Checksum::fletcher;
-    std::size_t pdu_octets_max = 2042;  // of the bearer, for acknowledgements
+    std::size_t pdu_octets_max = 2042;  // largest acknowledgement that the bearer takes
 
-    std::size_t messages_max = 256;              // incomplete, or not yet committed
-    std::size_t message_octets_max = 16u << 20;  // of one
-    std::size_t octets_max = 208u << 20;         // of all, blocks and parity
-    std::size_t source_octets_max = 52u << 20;   // of those of one source
-    std::size_t source_messages_max = 128;       // likewise
-    std::size_t known_max = 65536;               // complete ones that are remembered
+    std::size_t messages_max = 256;  // messages that are incomplete or not yet committed
+    std::size_t message_octets_max = 16u << 20;  // largest content of one message
+    std::size_t octets_max = 208u << 20;         // blocks and parity of all messages
+    std::size_t source_octets_max = 52u << 20;   // blocks and parity of all messages of one source
+    std::size_t source_messages_max = 128;       // messages of one source
+    std::size_t known_max = 65536;               // complete messages that are remembered
 
-    /// A message that names this node with sequence 0 wants no answer and gets none. When nothing
-    /// more of it is to come, what there is of it is handed up as a part. All transmitters must be
-    /// of this suite for that.
+    /// A message that names this node with sequence 0 wants no answer and gets none. When no more
+    /// of it is to come, its blocks are handed up as a part. This needs transmitters of this suite.
     bool one_way_by_sequence = false;
 
-    std::size_t missing_list_max = 64;              // MM
-    bool ranges = true;                             // in lists that would be longer than that
-    std::optional<std::size_t> ack_when_missing{};  // a list in mid-round from so many blocks on
+    std::size_t missing_list_max = 64;  // MM of ACP 142
+    bool ranges = true;                 // longer lists use ranges
+    /// This number of missing blocks draws a list in mid-round.
+    std::optional<std::size_t> ack_when_missing{};
     Duration ack_slot = std::chrono::seconds(8);
     std::size_t ack_slots_max = 64;
-    Duration ack_again = std::chrono::seconds(120);  // nothing has come since; grows
+    /// Repeat of an acknowledgement without effect; grows.
+    Duration ack_again = std::chrono::seconds(120);
     double back_off = 1.5;
-    Duration ack_again_max = std::chrono::minutes(30);  // or ack_again, if that is more
-    Duration orphan_max = std::chrono::minutes(30);     // blocks without an Address_PDU
-    Duration expiry_margin = std::chrono::seconds(60);  // how far clocks may be apart
-    /// A transmitter sends nothing that has expired by its own clock. So what has expired by ours
-    /// when it comes shows that the clocks are apart; it is taken, and kept for so long.
+    Duration ack_again_max = std::chrono::minutes(30);  // at least ack_again
+    /// Blocks without an Address_PDU are kept for this time.
+    Duration orphan_max = std::chrono::minutes(30);
+    Duration expiry_margin = std::chrono::seconds(60);  // tolerated difference between clocks
+    /// A transmitter sends no message that has expired by its own clock. A message that has expired
+    /// by our clock when it comes therefore shows that the clocks differ; it is accepted and kept
+    /// for this time.
     Duration life_by_our_clock = std::chrono::hours(2);
-    Duration memory_margin = std::chrono::hours(1);   // completed ones are known past the expiry
-    Duration offer_again = std::chrono::seconds(10);  // what could not be committed
+    /// Completed messages are remembered until this time after the expiry.
+    Duration memory_margin = std::chrono::hours(1);
+    /// A message that could not be committed is offered again after this time.
+    Duration offer_again = std::chrono::seconds(10);
   };
 
   PMulReceiver(const Config& config, Rng& rng, const UtcClock& utc);
 
-  // Events in. `now` never goes backwards.
+  // Inputs. `now` never goes backwards.
   void on_address(Instant now, const AddressPdu& address);
   void on_data(Instant now, const DataPdu& data);
   void on_parity(Instant now, const ParityPdu& parity);
@@ -82,7 +88,7 @@ class PMulReceiver {
   void on_silent(Instant now, bool silent, bool listened);
   void on_committed(Instant now, const MessageName& name);
   void on_not_committed(Instant now, const MessageName& name);
-  /// The layer above will never take it: it is dropped, and not acknowledged.
+  /// Call when the layer above will never take the message. It is dropped and not acknowledged.
   void on_refused(Instant now, const MessageName& name);
   /// Call at the start for each message that the spool knows.
   void on_known(Instant now, const MessageName& name, UtcSeconds expiry);
@@ -111,8 +117,8 @@ class PMulReceiver {
 
  private:
   static constexpr Duration kGapMax = std::chrono::minutes(6);  // a block at 75 bit/s takes 4
-  // When nothing more is to come for us. At 300 bit/s it lets a block for others, or parity, come
-  // before it, which take 54 s.
+  // Wait after the last PDU for us. At 300 bit/s a block for others, or parity, may still come
+  // before the end of the round, which takes 54 s.
   static constexpr Duration kRestMax = std::chrono::seconds(90);
   static constexpr std::size_t kAddressedMax = 1000;
 
@@ -122,7 +128,7 @@ class PMulReceiver {
   using Messages = std::map<MessageName, Message>;
 
   enum class RoundEnd : std::uint8_t {
-    known,       // by an Extra_Address_PDU
+    known,       // an Extra_Address_PDU has marked it
     for_us,      // the last block that we want has come
     still_open,  // more blocks for us are to come
   };
@@ -135,16 +141,15 @@ class PMulReceiver {
   };
 
   struct Arrived {
-    std::uint16_t block = 0;  // 0: none, it is
+    std::uint16_t block = 0;  // 0: the PDU is no block
     std::uint16_t parity = 0;
   };
 
-  /// The time until which a message that is announced now is of use, as far as its expiry can be
-  /// believed.
+  /// The time until which an announced message is of use, as far as its expiry is plausible.
   struct Life {
     UtcSeconds expiry;
-    Instant expires{};          // with the margin
-    bool by_our_clock = false;  // the expiry had passed
+    Instant expires{};          // the expiry and the margin
+    bool by_our_clock = false;  // the expiry had passed by our clock
   };
   Life life_of(Instant now, UtcSeconds expiry) const;
   void note_clock(Instant now, const AddressPdu& address);
@@ -164,7 +169,7 @@ class PMulReceiver {
   /// A message that needs room, and whether its source or all sources have too many octets.
   struct Wanted {
     MessageName name;
-    std::size_t octets = 0;    // more than it has
+    std::size_t octets = 0;    // octets above those that it has
     std::size_t messages = 0;  // 1 if it is new
     std::optional<std::uint8_t> priority;
     std::size_t held = 0;  // octets that it has
@@ -203,11 +208,12 @@ class PMulReceiver {
   Messages messages_;
   KnownMessages known_;
   Instant purge_at_{};
-  std::map<MessageName, Instant> ignored_;     // not for us, or too large; until when
-  std::map<NodeId, std::uint32_t> sequences_;  // the last from each transmitter
+  /// Messages that are not for us or too large, and until when.
+  std::map<MessageName, Instant> ignored_;
+  std::map<NodeId, std::uint32_t> sequences_;  // the last sequence of each transmitter
   std::map<NodeId, ClockApart> clocks_apart_;
   std::size_t octets_ = 0;
-  std::deque<MessageName> acks_;  // due; each at most once
+  std::deque<MessageName> acks_;  // messages whose acknowledgement is due, each once
   std::deque<MessageEvent> events_;
   std::deque<MessageName> settled_;
   CounterSet<PMulReceiverCounter> counters_;

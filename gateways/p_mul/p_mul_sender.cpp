@@ -17,8 +17,9 @@ constexpr std::size_t kAnswersMax = 32;
 constexpr std::size_t kAnsweredMax = 256;
 constexpr std::size_t kSuspendedMax = 4096;
 constexpr Duration kAnswerAgain = std::chrono::seconds(60);
-constexpr unsigned kByGroupInVain = 2;     // rounds, before a node is asked by its own address
-constexpr unsigned kByGroupInVainAll = 4;  // the same where each round has everything again
+// Unanswered rounds before a node is asked by its own address.
+constexpr unsigned kByGroupInVain = 2;
+constexpr unsigned kByGroupInVainAll = 4;  // the same if each round repeats the whole message
 // The PDUs that end a message are worth sending for this time.
 constexpr Duration kClosingLifetime = std::chrono::seconds(60);
 
@@ -57,7 +58,7 @@ void PMulSender::check(const RoundRules& rules) const {
 // --- Requests ------------------------------------------------------------------------------------
 
 Result<Accepted> PMulSender::request_submit(Instant now, Submission submission) {
-  // A cancelled message whose Discard_PDUs are still to be sent may come back.
+  // A cancelled message whose Discard_PDUs are still to be sent may be submitted again.
   const auto leaving = messages_.find(submission.key);
   if (leaving != messages_.end() && leaving->second.is_closing()) {
     forget(leaving);
@@ -321,9 +322,9 @@ std::vector<NodeId> PMulSender::on_ack(Instant now, const AckPdu& ack) {
   return {nodes.begin(), nodes.end()};
 }
 
-// The entry is to name the transmitter of the message. libjpmul names the node that acknowledges
-// there, too; others may swap the two IDs, or leave the entry's empty. What else an entry can name
-// is the message of another transmitter that happens to have the same number.
+// The entry should name the transmitter of the message. libjpmul also puts the acknowledging node
+// there; other makes may swap the two IDs, or leave that of the entry empty. Any other ID belongs
+// to a message of another transmitter that has the same number by chance.
 std::optional<NodeId> PMulSender::sender_of(const AckPdu& ack, const AckEntry& entry) const {
   const NodeId named = entry.name.source;
   if (ack.sender == config_.node) return named;
@@ -387,7 +388,7 @@ void PMulSender::refuse(Instant now, const AckPdu& ack, const AckEntry& entry, c
                                    .detail = why});
 }
 
-// False if the list names blocks that the message does not have.
+// Returns false if the list names blocks that the message does not have.
 bool PMulSender::take_list(Instant now, Message& message, Node& node, const AckEntry& entry) {
   if (entry.missing.back().last > message.total) return false;
   const bool first = !node.heard;
@@ -430,9 +431,9 @@ void PMulSender::note_answer(Instant now, Message& message, Node& node) {
   node.group_tried = false;
 }
 
-// The bearer only guesses when a round has left, and keeps order: who has the last block of it has
-// been sent all of it. A list may be one from before the round, said again, where it misses that
-// block, or does not reach it.
+// The bearer only estimates when a round has left, but it keeps order: a node that has the last
+// block has been sent the whole round. A list may repeat one from before the round; such a list
+// misses that block, or does not reach it.
 bool PMulSender::shows_end_of_round(const Node& node, std::size_t listed) {
   if (node.coded || node.last_block > listed) return false;
   return node.last_block == 0 || !node.missing[node.last_block - 1u];
@@ -458,7 +459,7 @@ void PMulSender::after_answer(Instant now, Message& message) {
     end_all(now, message, Outcome::expired);
     return close(message, config_.discards);
   }
-  message.wait = message.rules.ack_wait;  // answers come: the channel is good
+  message.wait = message.rules.ack_wait;  // answers come, so the channel is good
   start_round(now, message, For::answering);
 }
 
@@ -466,7 +467,7 @@ void PMulSender::after_answer(Instant now, Message& message) {
 void PMulSender::discard_unknown(Instant now, NodeId node, const MessageName& name,
                                  std::uint8_t priority) {
   if (now < started_ + config_.discard_unknown_after) return;
-  if (suspended_.contains(name.message_id)) return;  // it comes again
+  if (suspended_.contains(name.message_id)) return;  // the message is submitted again later
   const auto at = answered_at_.find(name);
   if (at != answered_at_.end() && now < at->second + kAnswerAgain) return;
   if (answers_.size() >= kAnswersMax) return;
@@ -518,8 +519,8 @@ Instant PMulSender::busy_until(Instant now, std::uint8_t priority) const {
   return until;
 }
 
-// The PDU that was handed over last has left, so that no PDU of its priority or of a higher one is
-// left with the bearer.
+// The PDU that was handed over last has left, so that the bearer has no PDU of its priority or of a
+// higher one.
 void PMulSender::note_left(Instant now, std::uint8_t priority) {
   for (auto& [other, at] : clear_at_) {
     if (other <= priority) at = std::min(at, now);
@@ -545,7 +546,7 @@ void PMulSender::on_deadline(Instant now) {
       if (message.round && message.legs.empty() && !message.sends_blocks()) {
         message.round->extras = 0;
         end_round(now, message);
-        if (message.round) continue;  // nobody is to answer, so it has ended with its round
+        if (message.round) continue;  // a message without answers has ended with its round
       }
       if (verdict_at(message) > now) continue;
       end_all(now, message, Outcome::expired);
@@ -557,8 +558,8 @@ void PMulSender::on_deadline(Instant now) {
     if (!silent_due && !ack_due) continue;
     const Instant busy_until = this->busy_until(now, message.submission.priority);
     if (busy_until > now && !message.put_off) {
-      // Others that are as urgent keep the bearer busy: no answer could have come yet. Once only,
-      // because they may keep it busy for hours.
+      // Other messages of the same priority keep the bearer busy, so that no answer could have come
+      // yet. The wait is extended once only, because they may keep it busy for hours.
       arm(message, busy_until);
       message.put_off = true;
       continue;
@@ -570,8 +571,8 @@ void PMulSender::on_deadline(Instant now) {
   forget_unsaid();
 }
 
-// A message that has left in time and that its nodes may have is not called lost before they have
-// had the time to say so.
+// A message that has left in time counts as lost only after its nodes have had time to acknowledge
+// it.
 Instant PMulSender::verdict_at(const Message& message) const {
   if (message.round || !message.ack_deadline) return message.expires;
   return std::clamp(message.answers_by, message.expires, message.expires + config_.ack_wait_max);

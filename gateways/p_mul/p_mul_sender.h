@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The transmitting half of P_MUL: announces a message by Address_PDUs, sends its blocks, collects
-// acknowledgements, and sends again what is missing to those who miss it, until every destination
-// has said that it has everything or the message expires (procedures of ACP 142 chapter 3).
+// The transmitting half of P_MUL. It announces a message by Address_PDUs, sends its blocks,
+// collects acknowledgements, and repeats missing blocks, until every destination has acknowledged
+// the whole message or the message expires (procedures of ACP 142 chapter 3).
 //
-// A round is Address, Data, Parity, and an Extra_Address that marks its end for those who may lose
-// a part of it. The bearer pulls PDU by PDU, so the most urgent message has every next one.
+// A round consists of Address, Data and Parity_PDUs, and of an Extra_Address_PDU that marks its end
+// for nodes that lose a part of it. The bearer pulls PDU by PDU, so the most urgent message gets
+// every next PDU.
 #pragma once
 
 #include <cstdint>
@@ -43,33 +44,36 @@ class PMulSender {
   struct Config : RoundRules {
     NodeId node;
     std::vector<Group> groups{};
-    std::size_t bearer_octets_max = 0;  // of a PDU that was cut by other rules; 0: pdu_octets_max
+    /// Limit for PDUs that were cut by other rules; 0: pdu_octets_max.
+    std::size_t bearer_octets_max = 0;
 
     std::size_t messages_max = 64;
-    std::size_t content_octets_max = 128u << 20;  // of all of them
-    std::size_t destinations_max = 1000;          // of one message
-    std::size_t destinations_known_max = 4096;    // of whom a loss is remembered
+    std::size_t content_octets_max = 128u << 20;  // content of all messages
+    std::size_t destinations_max = 1000;          // destinations of one message
+    std::size_t destinations_known_max = 4096;    // destinations whose block loss is remembered
 
     Duration ack_slot = std::chrono::seconds(8);
-    Duration ack_wait_max = std::chrono::minutes(15);  // or ack_wait, if that is more
-    std::size_t missing_list_max = 64;  // MM of the receivers: a list this long may go on
+    Duration ack_wait_max = std::chrono::minutes(15);  // at least ack_wait
+    /// MM of the receivers: a list of this length may be incomplete.
+    std::size_t missing_list_max = 64;
 
-    std::vector<NodeId> silent{};  // in EMCON at the start
+    std::vector<NodeId> silent{};  // nodes in EMCON at the start
     unsigned unacknowledged_repeats = 1;
 
     bool dynamic_groups = false;  // for destinations that no group of `groups` has
 
-    double reliable_from = 0.1;  // share of blocks lost: then one node gets them by ARQ
+    double reliable_from = 0.1;  // a node that lost this share of the blocks gets them by ARQ
     unsigned discards = 2;       // Discard_PDUs for a message that ends early
-    // Targets of messages of the same priority take turns: each has the bearer for so long or so
-    // many octets.
+    // Targets of messages of the same priority take turns. This time and number of octets limit a
+    // turn.
     Duration turn_max = std::chrono::minutes(2);
     std::size_t turn_octets_max = 256u << 10;
-    Duration discard_unknown_after = std::chrono::minutes(2);  // not before our own restart is over
+    /// Discard_PDUs for unknown messages begin this long after our start.
+    Duration discard_unknown_after = std::chrono::minutes(2);
   };
 
-  /// A message needs a group of its own, or its destinations have to be told of it again; without
-  /// destinations it needs it no more.
+  /// Asks for a group for one message, or for another announcement of the group. Without
+  /// destinations the message needs its group no more.
   struct GroupRequest {
     std::uint32_t message_id = 0;
     std::vector<NodeId> destinations{};
@@ -82,15 +86,15 @@ class PMulSender {
   void on_start(Instant now) { started_ = now; }
   /// Returns the nodes whose entries the acknowledgement has.
   std::vector<NodeId> on_ack(Instant now, const AckPdu& ack);
-  /// The PDU of that priority that was handed to the bearer last will have left the antenna at
+  /// Call when the bearer has the PDU. The last PDU of that priority will have left the antenna at
   /// about `clear_at`.
   void on_clear_at(Instant now, std::uint8_t priority, Instant clear_at);
   void on_arq_full(std::set<NodeId> nodes) { arq_full_ = std::move(nodes); }
   /// Call when the operator says that a node is in EMCON or has left it. An acknowledgement of the
   /// node also ends its silence.
   void on_silent(Instant now, NodeId node, bool silent);
-  /// The answer to a GroupRequest: they have been told, and had the time to join; address 0: no
-  /// address is free.
+  /// Answers a GroupRequest: the destinations have been told and have had time to join. Address 0:
+  /// no address is free.
   void on_group(Instant now, std::uint32_t message_id, std::uint32_t address);
   void on_deadline(Instant now);
   Result<Accepted> request_submit(Instant now, Submission submission);
@@ -99,11 +103,12 @@ class PMulSender {
   /// Notes a message that an earlier process has begun and that comes again later.
   void on_begun_before(Instant now, std::uint32_t message_id, Instant expires);
 
-  // Actions out. The next PDU is asked for only when the bearer takes one.
+  // Outputs. The next PDU is asked for only when the bearer takes one.
   std::optional<OutgoingPdu> poll_pdu(Instant now);
   std::optional<MessageEvent> poll_event();
   std::optional<GroupRequest> poll_group_request();
-  /// Nodes that do not hear what goes to a group they are in; group 0 stands for dynamic ones.
+  /// Returns the nodes that do not hear a group that they are in; group 0 stands for dynamic
+  /// groups.
   std::vector<std::pair<GroupId, NodeId>> unheard(Instant now) const { return unheard_.list(now); }
   std::optional<Instant> next_deadline() const;
   bool has_pdu() const;
@@ -162,22 +167,24 @@ class PMulSender {
   Config config_;
   const UtcClock& utc_;
   Instant started_{};
-  std::map<std::uint8_t, Instant> clear_at_;  // of the PDUs of each priority
+  std::map<std::uint8_t, Instant> clear_at_;  // when the PDUs of each priority have left
   Messages messages_;
   std::set<NodeId> arq_full_;
   BlockLoss loss_;
-  std::map<NodeId, bool> silent_;  // as the operator or an acknowledgement says
+  std::map<NodeId, bool> silent_;  // set by the operator or by an acknowledgement
   UnheardGroups unheard_;
-  std::map<std::uint32_t, Instant> suspended_;  // message numbers, until they expire
+  /// Numbers of suspended messages, until they expire.
+  std::map<std::uint32_t, Instant> suspended_;
   std::size_t content_octets_ = 0;
   std::uint64_t next_order_ = 0;
   Turns turns_;
-  std::optional<MessageKey> ended_;  // whose round ended with it
-  std::deque<OutgoingPdu> answers_;  // Discard_PDUs for acknowledgements of what is over
+  std::optional<MessageKey> ended_;  // the message whose round ended with that PDU
+  /// Discard_PDUs that answer acknowledgements of finished messages.
+  std::deque<OutgoingPdu> answers_;
   std::map<MessageName, Instant> answered_at_;
   Seldom refusals_;
   std::deque<GroupRequest> group_requests_;
-  bool unsaid_ = false;  // a message is over of which nobody was told anything
+  bool unsaid_ = false;  // a message ended of which no node was sent anything
   std::deque<MessageEvent> events_;
   CounterSet<PMulSenderCounter> counters_;
 };

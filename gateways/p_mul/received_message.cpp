@@ -61,7 +61,7 @@ std::size_t ReceivedMessage::recover_group(std::size_t group) {
     const auto block = blocks.find(number);
     if (block == blocks.end()) continue;
     const std::size_t wanted = number == total ? last_block_octets : row_octets;
-    if (block->second.size() != wanted) return 0;  // this parity is of another message
+    if (block->second.size() != wanted) return 0;  // this parity belongs to another message
     columns[column] = block->second;
   }
   if (columns.size() == in_group || columns.size() + rows.size() < in_group) return 0;

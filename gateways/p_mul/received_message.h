@@ -20,17 +20,17 @@ namespace s5066::p_mul {
 /// When the receiver is to say something about a message.
 struct OwedAck {
   std::size_t slot = 0;  // our place in the list of destinations
-  bool alone = false;    // and nobody else is in it
+  bool alone = false;    // true: no other destination is in the list
   std::optional<Instant> ack_at;
-  bool again = false;  // that acknowledgement repeats an earlier one
+  bool again = false;  // true: the acknowledgement repeats an earlier one
   Duration again_after{};
   Instant heard_at{};
-  Duration gap{};         // between the last two PDUs
-  bool has_last = false;  // of the blocks that are to come for us
+  Duration gap{};         // time between the last two PDUs
+  bool has_last = false;  // the last block that we want has come
 };
 
 struct ReceivedMessage {
-  static constexpr std::size_t kBlockCost = 96;  // of keeping a block, besides its octets
+  static constexpr std::size_t kBlockCost = 96;  // memory for a block besides its octets
 
   enum class State : std::uint8_t {
     orphan,     // blocks without an Address_PDU
@@ -38,7 +38,7 @@ struct ReceivedMessage {
     offered     // complete, with the layer above
   };
 
-  /// Octets of blocks and parity, with what it costs to keep them.
+  /// Returns the octets of blocks and parity, with the memory that each costs besides.
   std::size_t octets() const { return octets_; }
   bool complete() const { return blocks.size() == total; }
   void add_block(std::uint16_t number, Bytes block);
@@ -56,14 +56,14 @@ struct ReceivedMessage {
   State state = State::orphan;
   bool one_way = false;  // no answer is wanted
   std::uint8_t priority = 0;
-  std::uint16_t total = 0;  // 0 until an Address_PDU says it
+  std::uint16_t total = 0;  // 0 until an Address_PDU tells it
   UtcSeconds expiry{};
   Instant expires{};
   std::map<std::uint16_t, Bytes> blocks;
   std::map<std::uint16_t, ParityPdu> parity;
-  std::uint16_t highest_wanted = 0;  // of the list we sent last
-  bool last_seen = false;            // the block number `total`
-  std::set<NodeId> addressed;        // other nodes that have it, or will
+  std::uint16_t highest_wanted = 0;  // highest block number in our last list
+  bool last_seen = false;            // block number `total` has come
+  std::set<NodeId> addressed;        // other destinations of the message
   OwedAck owing;
   std::optional<Instant> offer_at;
 

@@ -13,13 +13,13 @@ namespace s5066::p_mul {
 
 struct RoundRules {
   std::size_t pdu_octets_max = 2042;
-  // At most pdu_octets_max less the header of a Parity_PDU. With the default a Parity_PDU and the
-  // headers of UDOP and the subnetwork fill two frames of 1023 octets.
+  // The limit is pdu_octets_max less the header of a Parity_PDU. With the default a Parity_PDU and
+  // the headers of UDOP and the subnetwork fill two frames of 1023 octets.
   std::uint16_t block_octets = 2012;
   Checksum checksum = Checksum::fletcher;
 
-  // The time from the last octet on the air to the next round, when answers are missing. On top of
-  // it comes a slot for each destination that is to answer; it grows with each round.
+  // The time from the last octet on the air to the next round if answers are missing. A slot for
+  // each destination that is to answer is added; the time grows with each round.
   Duration ack_wait = std::chrono::seconds(30);
   double back_off = 1.5;
   Duration emcon_interval = std::chrono::minutes(10);
@@ -27,8 +27,9 @@ struct RoundRules {
 
   bool extra_address = true;  // at the end of a round of several PDUs
   bool coded = false;         // send parity if one row replaces more than one block
-  double parity_ahead = 0;    // rows for each block, if no receiver can ask again
-  bool resend_all = false;    // to a node that never answered, instead of a question
+  double parity_ahead = 0;    // rows for each block if no receiver can ask again
+  /// Repeat all blocks to a node that never answered, instead of asking it.
+  bool resend_all = false;
 };
 
 }  // namespace s5066::p_mul

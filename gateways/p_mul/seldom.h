@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limits log lines that others cause: one for each node in a while.
+// Limits log lines that others cause to one for each node in `kPause`.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,8 @@ namespace s5066::p_mul {
 
 class Seldom {
  public:
-  /// True if the last time for this node was `kPause` ago or more; that time is now, then.
+  /// Returns true if the last line for this node is at least `kPause` old; this call then counts as
+  /// the last line.
   bool due(Instant now, NodeId node) {
     const auto at = last_.find(node);
     if (at != last_.end() && now < at->second + kPause) return false;

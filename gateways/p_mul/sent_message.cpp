@@ -96,8 +96,8 @@ SentMessage::Round SentMessage::make_leg(std::optional<NodeId> only, const Block
   bool for_silent = false;
   bool tries_group = false;  // the round is to show whether a node hears it
   for (const Node& node : nodes) {
-    // The list of a group also names the nodes that are sent to alone, because a node that is not
-    // in it takes the message for one that is over.
+    // The list of a group also names the nodes that are sent to separately, because a node that is
+    // not in the list takes the message for a finished one.
     if (node.ended || (only && node.address.node != *only)) continue;
     leg.destinations.push_back(node.address);
     for_silent = for_silent || node.silent;
@@ -118,10 +118,10 @@ SentMessage::Round SentMessage::make_leg(std::optional<NodeId> only, const Block
 }
 
 // STANDARD: a node that has never acknowledged gets all blocks again. On HF that is minutes of air
-// time for a node that may have everything, its acknowledgement lost. Unless `resend_all` wants it
-// so, the node gets an Extra_Address_PDU instead, and when that does not help, the last block; each
-// of these makes it say what it misses. The same goes for a node whose list is from before the last
-// round.
+// time for a node that may have all blocks and whose acknowledgement was lost. Unless `resend_all`
+// is set, the node gets an Extra_Address_PDU instead, and if that draws no answer, the last block;
+// each of them makes the node report its missing blocks. The same applies to a node whose list is
+// from before the last round.
 void SentMessage::choose_blocks(Round& leg) {
   const bool first = rounds == 0;
   bool all = false;
@@ -160,8 +160,8 @@ void SentMessage::choose_all(Round& leg) {
   }
 }
 
-// The end of a round is told more than once where that costs little, because a node that does not
-// hear it does not answer, and the round after has to do without its list.
+// The end of a round is marked more than once if that costs little, because a node that does not
+// hear the mark does not answer, and the next round then lacks its list.
 unsigned SentMessage::choose_extras(const Round& leg) const {
   if (!rules.extra_address) return 0;
   const std::size_t pdus = leg.blocks.size() + leg.parity.size();
@@ -173,8 +173,8 @@ unsigned SentMessage::choose_extras(const Round& leg) const {
   return static_cast<unsigned>(std::clamp<std::size_t>(affordable, 1, kExtrasMax));
 }
 
-// A group of blocks gets rows of parity when they are fewer than its missing blocks: as many as the
-// node needs that misses most.
+// A group of blocks gets rows of parity if they are fewer than its missing blocks. The node that
+// misses most decides how many.
 void SentMessage::choose_repairs(const std::vector<Node*>& heard, Round& leg) {
   std::vector<bool> wanted(total, false);
   std::vector<std::size_t> together(groups.count()), most(groups.count());
@@ -218,10 +218,9 @@ void SentMessage::add_parity(std::size_t group, std::size_t rows, Round& leg) {
   }
 }
 
-// The newest list counts, because a receiver that was restarted may have lost what it once had.
-// Where a list stops short, what is known of the rest stays as it was; before the first list that
-// is "nothing missing", so that unlisted blocks are not sent on suspicion but asked for in the next
-// list.
+// The newest list counts, because a receiver that was restarted may have lost blocks. Beyond the
+// end of a list the former state stays. Before the first list no block counts as missing, so that
+// unlisted blocks are asked for in the next list and not sent unasked.
 void SentMessage::note_list(Node& node, const AckEntry& entry, std::size_t end) {
   if (!node.heard) node.missing.assign(total, false);
   node.heard = true;

@@ -30,24 +30,26 @@ struct SentMessage {
     bool ended = false;
     bool sent = false;              // a round that names it has been handed to the bearer
     const char* refused = nullptr;  // why its last acknowledgement did not count
-    bool silent = false;            // EMCON: no answer is waited for
-    bool heard = false;             // has said what it misses
-    bool answered = false;          // since the last round left
-    bool early = false;             // has said something before it may have left
-    bool alone = false;             // in this round it is sent to by its own address
-    bool left = false;              // what this round has for it is with the bearer
-    bool answered_alone = false;    // to such a round it has answered before
-    bool group_tried = false;       // and since then the group has had blocks for it
+    bool silent = false;            // in EMCON, so that no answer is awaited
+    bool heard = false;             // the node has listed its missing blocks
+    bool answered = false;          // the node has answered since the last round left
+    bool early = false;             // an answer has come before the round may have left
+    bool alone = false;             // this round goes to the node by its own address
+    bool left = false;              // the bearer has all PDUs of this round for the node
+    bool answered_alone = false;    // the node has answered a round to its own address
+    bool group_tried = false;       // since that answer the group has had blocks for it
     bool coded = false;             // the last round had parity for it
-    std::uint16_t last_block = 0;   // of the last round; 0: it had none
-    unsigned unanswered = 0;        // rounds in a row; what it misses is not known then
-    bool parity_in_vain = false;    // its list was the same after parity
-    std::vector<bool> missing{};    // by block number - 1, once heard
-    std::vector<bool> before{};     // as it was when the round began
+    std::uint16_t last_block = 0;   // last block for the node in the last round; 0: none
+    /// Rounds in a row without answer; the missing blocks are unknown then.
+    unsigned unanswered = 0;
+    bool parity_in_vain = false;  // the list was the same after parity
+    std::vector<bool> missing{};  // by block number - 1; empty before the first list
+    std::vector<bool> before{};   // `missing` at the beginning of the round
   };
   /// The PDUs of a round that are left to send.
   struct Round {
-    std::optional<NodeId> only{};  // to this node by its own address; none: to the message's target
+    /// The node, if the leg goes to its own address; none: the message's target.
+    std::optional<NodeId> only{};
     std::vector<Destination> destinations;
     std::size_t next_destination = 0;
     bool address_done = false;
@@ -58,7 +60,7 @@ struct SentMessage {
     unsigned extras = 0;  // Extra_Address_PDUs
     unsigned discards = 0;
     bool reliable = false;
-    bool closes = false;  // the message is over with it
+    bool closes = false;  // the message ends with this round
   };
 
   /// True if the message has a group for itself, or is to get one.
@@ -95,21 +97,22 @@ struct SentMessage {
   bool awaits_group = false;
   std::uint16_t total = 1;
   BlockGroups groups;
-  std::vector<std::size_t> next_row;  // by group
+  std::vector<std::size_t> next_row;  // by group of blocks
   std::vector<Node> nodes;
   Instant expires{};
   std::uint64_t order = 0;
   std::optional<Round> round;
-  std::deque<Round> legs{};  // of the same round, still to come: to nodes that the group misses
+  std::deque<Round> legs{};  // legs to single nodes, which follow in the same round
   unsigned rounds = 0;
   For round_for = For::everybody;
-  unsigned silent_rounds = 0;  // that were for silent nodes too
-  bool silent_done = false;    // silent nodes have been sent all that is configured
-  bool probing = false;        // we were restarted: the nodes may have parts of it
+  unsigned silent_rounds = 0;  // rounds that were for silent nodes, too
+  bool silent_done = false;    // silent nodes have been sent all configured rounds
+  bool probing = false;        // we were restarted, so the nodes may have parts of it
   Duration wait{};
-  Instant left_at{};                    // as the bearer guesses
-  Instant answers_by = Instant::max();  // to the last round, if the channel is good
-  bool put_off = false;                 // its end of waiting, once, because the bearer was busy
+  Instant left_at{};  // estimate of the bearer
+  /// Time for answers to the last round if the channel is good.
+  Instant answers_by = Instant::max();
+  bool put_off = false;  // the wait was extended once because the bearer was busy
   std::optional<Instant> ack_deadline;
   std::optional<Instant> silent_deadline;
 

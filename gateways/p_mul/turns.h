@@ -19,7 +19,7 @@ class Turns {
   struct Config {
     Duration turn_max{};
     std::size_t octets_max = 0;
-    std::size_t targets_max = 0;  // remembered
+    std::size_t targets_max = 0;  // number of targets that are remembered
   };
 
   explicit Turns(const Config& config) : config_(config) {}
