@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which stations an address is behind: exact addresses, domains, domains below one, and the rest.
+// The table that tells behind which stations an address is. Its patterns are exact addresses,
+// domains, domains below one, and "*" for all other addresses.
 #pragma once
 
 #include <map>
@@ -17,13 +18,13 @@ namespace s5066::acp142 {
 struct Route {
   bool own = false;  // to the mail server of this station
   std::vector<NodeId> stations;
-  bool relay = false;  // there from the air, too
+  bool relay = false;  // mail from the air goes there, too
   friend bool operator==(const Route&, const Route&) = default;
 };
 
-/// Is this one of the patterns of AddressTable::Entry?
+/// True if the text is a pattern as in AddressTable::Entry.
 bool is_pattern(std::string_view text);
-/// Does the pattern fit the address? Only "*" fits the empty address.
+/// True if the pattern fits the address. Only "*" fits the empty address.
 bool fits(std::string_view pattern, std::string_view address);
 
 class AddressTable {
@@ -33,11 +34,13 @@ class AddressTable {
     Route route;
   };
 
-  /// `already_exists` for a pattern given twice, `bad_field` for one that is none.
+  /// Fails with `already_exists` for a pattern that the table has, and with `bad_field` for a text
+  /// that is no pattern.
   Result<void> add(Entry entry);
 
-  /// The most exact entry that fits: the address, its domain, the longest "*." it is below, "*".
-  /// "postmaster" without a domain is our own (RFC 5321 4.1.1.3). Null where nothing fits.
+  /// Returns the route of the most exact entry that fits: the address, its domain, the longest "*."
+  /// that it is below, "*". "postmaster" without a domain is our own (RFC 5321 4.1.1.3). Returns
+  /// null if no entry fits.
   const Route* find(std::string_view address) const;
 
  private:

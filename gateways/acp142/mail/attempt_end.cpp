@@ -50,11 +50,11 @@ SpoolState state_after(RecipientOutcome::Kind kind) {
   return kind == RecipientOutcome::Kind::failed ? SpoolState::failed : SpoolState::deferred;
 }
 
-/// The server that has said what became of a recipient.
+/// The server that reported the result for a recipient.
 struct Reporter {
   NodeId station;
-  std::string mta;       // as reports name it
-  bool reports = false;  // it tells about success itself
+  std::string mta;       // its name in reports
+  bool reports = false;  // the server itself reports success
 };
 
 void end_recipient(const MailItem& item, const MailTarget& target, const RecipientOutcome& one,

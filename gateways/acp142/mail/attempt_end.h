@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How an attempt to deliver a message ends: what the spool is to keep, what its sender is to be
-// told, and the lines for the log. Each end gives the spool a time for the next attempt. That time
-// counts where a recipient is open there, which an operator may have made of one that has ended
-// here.
+// The end of an attempt to deliver a message: what the spool keeps, what the sender is told, and
+// the lines for the log. Each end gives the spool a time for the next attempt. That time counts if
+// a recipient is open in the spool, because an operator may have reopened one that has ended here.
 #pragma once
 
 #include <cstdint>
@@ -31,16 +30,18 @@ struct AttemptEnd {
 
 /// The lifetime of the message ended before an attempt began.
 AttemptEnd end_expired(const MailItem& item, UtcSeconds now);
-/// P_MUL has not taken the message. `again`: the next attempt, unless it never will.
+/// Call when P_MUL has refused the message. `again`: the time of the next attempt, unless P_MUL
+/// will never take it.
 AttemptEnd end_refused(const MailItem& item, const Error& why, UtcSeconds now, UtcSeconds again);
-/// P_MUL is done with a station. Marks its recipients in `item`; without recipients of the station
-/// that are open, `outcome.changes` is empty.
+/// Call when P_MUL has ended its work for a station. Marks the recipients of the station in `item`.
+/// If none of them is open, `outcome.changes` is empty.
 AttemptEnd end_station(MailItem& item, const DestinationEnded& ended, UtcSeconds now);
-/// The station of another make is done with the message. `again`: the next attempt for recipients
-/// that are deferred.
+/// Call when the client for the station of another make has ended its work on the message. `again`:
+/// the next attempt for deferred recipients.
 AttemptEnd end_by_peer(const MailItem& item, const PeerEnded& ended, UtcSeconds now,
                        UtcSeconds again);
-/// The mail server has answered. `again`: the next attempt for recipients that it deferred.
+/// Call when the mail server has answered. `again`: the next attempt for recipients that it
+/// deferred.
 AttemptEnd end_handed_over(const MailItem& item, const SmtpClientCore::Done& done,
                            const std::string& mail_server, UtcSeconds now, UtcSeconds again);
 

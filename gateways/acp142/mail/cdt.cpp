@@ -44,7 +44,7 @@ Bytes short_form(CdtTags tags, std::uint8_t value) {
 struct Element {
   std::uint8_t tag = 0;
   ByteSpan content;
-  ByteSpan rest;  // what follows the element
+  ByteSpan rest;  // octets behind the element
 };
 
 Result<Element> take_element(ByteSpan from, int depth = 0);
@@ -99,8 +99,8 @@ struct ShortForm {
   ByteSpan rest;
 };
 
-// STANDARD: the module of RFC 8494 names no tagging, which by X.680 means explicit; those who came
-// before it send implicit tags. We take both.
+// STANDARD: the module of RFC 8494 names no tagging, which by X.680 means explicit tags; older
+// programs send implicit tags. We accept both.
 Result<ShortForm> take_short_form(ByteSpan from, const char* what) {
   auto element = take_element(from);
   if (!element) return element.error();

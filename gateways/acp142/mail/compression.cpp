@@ -11,19 +11,19 @@
 namespace s5066::acp142 {
 namespace {
 
-/// More than a change of strategy in mid-stream takes.
+/// Octets that are enough for a change of strategy in mid-stream.
 constexpr std::size_t kFlushOctets = 64;
 constexpr int kMemoryLevel = 8;  // the default of zlib
 constexpr int kGzip = 16;        // added to the window bits
-constexpr int kAny = 32;         // the same: zlib or gzip, as the header says
+constexpr int kAny = 32;         // added to the window bits: zlib or gzip, as the header says
 constexpr int kUnknownSystem = 255;
 
-/// The first `coded` octets are only coded, symbol by symbol, which leaves at least one bit of
-/// each.
+/// Codes the first `coded` octets symbol by symbol, without matches, so that each takes at least
+/// one bit.
 Bytes deflated(ByteSpan content, Container container, std::size_t coded) {
   z_stream stream{};
   const bool gzip = container == Container::gzip;
-  // All fail but for memory, which ends the process anyway.
+  // The calls fail only for lack of memory, which ends the process anyway.
   S5066_ASSERT(deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, MAX_WBITS + (gzip ? kGzip : 0),
                             kMemoryLevel, Z_DEFAULT_STRATEGY) == Z_OK);
   gz_header header{};
@@ -92,7 +92,8 @@ class Inflater {
 
 }  // namespace
 
-// A receiver takes content that is longer than this by a ratio for a bomb.
+// A receiver refuses content that is longer than this by a ratio, because it may be a decompression
+// bomb.
 Bytes deflated(ByteSpan content, Container container) {
   const InflateLimits limits;
   Bytes out = deflated(content, container, 0);

@@ -79,7 +79,7 @@ std::string sentence_for(const ReportedRecipient& one, const ReportOptions& opti
   return {};
 }
 
-/// For people: of which message this is, and for each recipient what happened and what to do.
+/// Returns the text for people: the message, and for each recipient what happened and what to do.
 std::string words_for(const std::vector<ReportedRecipient>& told, ByteSpan content,
                       const ReportOptions& options) {
   std::string text =
@@ -96,7 +96,7 @@ std::string words_for(const std::vector<ReportedRecipient>& told, ByteSpan conte
   return text;
 }
 
-/// RFC 3464 2.3.6: "smtp" only for what a mail server said, with its code.
+/// RFC 3464 2.3.6: "smtp" is only for the reply of a mail server, with its code.
 std::string diagnostic_of(const ReportedRecipient& one) {
   if (one.smtp_code == 0) return "X-ACP142; " + one_line(one.text);
   return "smtp; " + std::to_string(one.smtp_code) + " " + one_line(one.text);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Delivery reports (RFC 3464 in a multipart/report of RFC 6522): what a sender is told about a
-// message that could not be delivered, is late, or left the world of reports.
+// Delivery reports (RFC 3464 in a multipart/report of RFC 6522). They tell a sender that a message
+// could not be delivered, is late, or was passed to a system that makes no reports.
 #pragma once
 
 #include <cstddef>
@@ -18,23 +18,23 @@ struct ReportedRecipient {
   Path recipient;
   Action action = Action::failed;
   std::string status = "5.0.0";  // RFC 3463
-  std::string text;              // why, in words
-  int smtp_code = 0;             // of the reply of a mail server that `text` is; 0: ours
-  std::string remote{};          // who said it: "dns; [127.0.0.1]"; empty: nobody but us
+  std::string text;              // the reason in words
+  int smtp_code = 0;     // code of the reply of a mail server in `text`; 0: the text is ours
+  std::string remote{};  // the server that replied: "dns; [127.0.0.1]"; empty: none
 };
 
 struct ReportOptions {
-  std::string hostname;  // who reports
+  std::string hostname;  // name of the reporting server
   std::string id;        // unique among our reports
   UtcSeconds arrived;    // when we got the message
   UtcSeconds now;
-  UtcSeconds retry_until{};  // of what is delayed
+  UtcSeconds retry_until{};  // end of the attempts for a delayed message
   std::size_t content_octets_max =
       10000;  // of a failed message returned whole, where RET=FULL asks for it
 };
 
-/// The report to the sender of a message, from the null reverse path; nothing where nobody may be
-/// told: the message has a null reverse path itself, or no recipient wants to hear about this.
+/// Returns the report to the sender of a message, with the null reverse path. Returns nothing if
+/// the message has a null reverse path itself, or if no recipient asks for a report of this kind.
 std::optional<Mail> make_report(const Path& from, ByteSpan content,
                                 const std::vector<ReportedRecipient>& recipients,
                                 const ReportOptions& options);

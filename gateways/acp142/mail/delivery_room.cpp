@@ -48,8 +48,8 @@ bool DeliveryRoom::has_station_room(const Pool& pool, NodeId station, std::uint3
          at->second.octets < limits.station_octets_max + limits.station_octets_reserve * steps;
 }
 
-// One station with room is enough: those of a group that are full do not hold the message up for
-// the others.
+// One station with room is enough: stations without room must not hold up the message for the
+// others.
 bool DeliveryRoom::admits(std::uint8_t priority, const std::vector<NodeId>& stations) const {
   const bool for_silent = is_for_silent(stations);
   const Pool& pool = for_silent ? silent_ : answering_;

@@ -25,19 +25,19 @@ class DeliveryRoom {
   /// A reserve is added once for priority, twice for immediate and three times for flash and above.
   /// A message is admitted while its octets are below a limit, so one more than that is in memory.
   struct Limits {
-    std::uint32_t items_max = 0;  // of all destinations
+    std::uint32_t items_max = 0;  // for all destinations
     std::uint32_t items_reserve = 0;
-    std::uint64_t octets_max = 0;  // of content
+    std::uint64_t octets_max = 0;  // octets of content
     std::uint64_t octets_reserve = 0;
-    std::uint32_t station_items_max = 0;  // of one destination
+    std::uint32_t station_items_max = 0;  // for one destination
     std::uint32_t station_items_reserve = 0;
     std::uint64_t station_octets_max = 0;
     std::uint64_t station_octets_reserve = 0;
   };
   struct Load {
-    std::uint8_t priority = 0;  // of P_MUL
+    std::uint8_t priority = 0;  // priority of P_MUL
     std::uint64_t octets = 0;
-    std::vector<NodeId> stations{};  // with recipients that have not ended, each once
+    std::vector<NodeId> stations{};  // stations with recipients that have not ended, each once
   };
 
   DeliveryRoom(const Limits& answering, const Limits& silent)
@@ -50,14 +50,14 @@ class DeliveryRoom {
   /// other give way.
   void set_unanswering(std::set<NodeId> stations) { unanswering_ = std::move(stations); }
 
-  /// Counts a message as under way. `gives_way`: it waits for stations that did not answer, or that
-  /// have been sent all that is configured in EMCON, and can be put back when there is no room for
-  /// another.
+  /// Counts a message as under way. `gives_way`: it waits for stations that did not answer, or for
+  /// stations in EMCON that have been sent all configured rounds, and can be put back if another
+  /// message needs the room.
   void add(const Load& load, bool gives_way = false);
   bool admits(std::uint8_t priority, const std::vector<NodeId>& stations) const;
-  /// Could any message be admitted?
+  /// True if at least one message could be admitted.
   bool admits_some() const;
-  /// Is more under way than the limits and all reserves allow?
+  /// True if more is under way than the limits and all reserves allow.
   bool is_over(bool for_silent) const;
   bool is_for_silent(const std::vector<NodeId>& stations) const;
 
@@ -70,7 +70,7 @@ class DeliveryRoom {
     explicit Pool(const Limits& from) : limits(from) {}
     Limits limits;
     Use all;
-    Use firm;  // without what gives way
+    Use firm;  // messages that do not give way
     std::map<NodeId, Use> stations;
   };
 

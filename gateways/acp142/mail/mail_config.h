@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that one s5066-acp142 needs to know, as plain values.
+// The configuration of s5066-acp142 as plain values.
 #pragma once
 
 #include <cstdint>
@@ -18,39 +18,39 @@
 
 namespace s5066::acp142 {
 
-/// Addresses for dynamic groups.
+/// Limit of addresses for dynamic groups.
 inline constexpr std::size_t kPoolMax = 256;
-/// On a LAN it is commits that take time, and many can be made at once.
+/// On a LAN commits to disk take most of the time, and many can be made at once.
 inline constexpr std::uint32_t kUdpActiveMax = 64;
 inline constexpr std::uint32_t kUdpActiveReserve = 8;  // for each step of precedence above routine
 inline constexpr std::uint32_t kUdpStationActiveMax = 16;
 inline constexpr std::uint32_t kUdpStationActiveReserve = 4;
-/// Octets of a PDU where nothing is configured, and at most: over HF its block fills two frames, on
-/// a LAN one datagram that is not divided.
+/// Default and largest size of a PDU. Over HF its block fills two frames; on a LAN a PDU is one
+/// datagram that is not divided.
 inline constexpr std::uint32_t kPduOctets = 2034;
 inline constexpr std::uint32_t kPduOctetsMaxSis = 2042;
 inline constexpr std::uint32_t kPduOctetsUdp = 1472;
 inline constexpr std::uint32_t kPduOctetsMaxUdp = 8972;
-/// Octets of a message, as SMTP hands it over. Every station takes this from the air.
+/// Largest message from SMTP. Every station accepts this size from the air.
 inline constexpr std::uint32_t kMessageOctetsMax = 16u << 20;
-/// More than an envelope has, of a thousand recipients and what each wants to be told.
+/// More octets than an envelope with a thousand recipients and their DSN parameters has.
 inline constexpr std::uint32_t kEnvelopeOctetsMax = 4u << 20;
 
 struct MailConfig {
-  /// STARTTLS where mail is handed over to us. Files are read anew for each handshake.
+  /// STARTTLS for mail that is handed over to us. The files are read anew for each handshake.
   struct SmtpTls {
     std::string certificate_file;
     std::string key_file;
     std::string ca_file;    // empty: clients need no certificate
     bool required = false;  // no mail without TLS
   };
-  /// STARTTLS where we hand mail over, if that server offers it.
+  /// STARTTLS for mail that we hand over, if the mail server offers it.
   struct MailServerTls {
-    std::string ca_file;      // empty: any certificate will do
-    std::string server_name;  // that the certificate must be for; empty: the address
+    std::string ca_file;      // empty: any certificate is accepted
+    std::string server_name;  // name in the certificate; empty: the address
     bool required = false;    // no mail without TLS
   };
-  /// A rule that says who may use which precedence. The first rule that fits client and sender
+  /// A rule for the precedences that clients may use. The first rule that fits client and sender
   /// decides.
   struct Precedence {
     std::string client;  // network; empty: any
@@ -64,14 +64,14 @@ struct MailConfig {
   };
   struct Smtp {
     std::string address = "127.0.0.1";
-    std::uint16_t port = 2525;  // 0: any; the log says which
+    std::uint16_t port = 2525;  // 0: any free port, which the log names
     bool lmtp = false;
-    std::vector<std::string> allow;  // networks; beyond loopback needed
+    std::vector<std::string> allow;  // networks; needed for addresses beyond loopback
     std::uint32_t message_octets_max = kMessageOctetsMax;
     std::uint32_t recipients_max = 1000;
     std::uint32_t connections_max = 200;
     std::optional<SmtpTls> tls;
-    std::vector<Precedence> precedence;  // empty: everybody may use all
+    std::vector<Precedence> precedence;  // empty: all clients may use all
     std::vector<PriorityField> priority_fields;
   };
   struct MailServer {
@@ -80,25 +80,26 @@ struct MailConfig {
     bool lmtp = false;
     std::optional<MailServerTls> tls;
   };
-  /// How messages are sent. Each name of ACP 142 is in docs/conformance/mail_parameters.md.
+  /// Settings of transmission. docs/conformance/mail_parameters.md gives the name of each in ACP
+  /// 142.
   struct Rounds {
     std::uint32_t ack_wait_s = 30;  // from the end of a transmission to its repeat
     std::uint32_t back_off_percent = 150;
     std::uint32_t emcon_interval_s = 600;
     std::uint32_t emcon_repeats_max = 4;
     std::uint32_t pdu_octets_max = kPduOctets;
-    bool internet_checksum = false;  // in what we send
+    bool internet_checksum = false;  // checksum of PDUs that we send
     bool extra_address = true;
-    bool coded = false;  // parity, too
+    bool coded = false;  // parity is sent
     std::uint32_t parity_ahead_percent = 0;
     bool resend_all = false;
   };
-  /// How messages are received, from any group.
+  /// Settings of reception, for all groups.
   struct Receiving {
     std::uint32_t ack_slot_ms = 8000;
     std::uint32_t ack_again_s = 120;
     std::uint32_t missing_list_max = 64;
-    std::uint32_t ack_when_missing = 0;  // 0: never in mid-round
+    std::uint32_t ack_when_missing = 0;  // 0: no list in mid-round
     std::uint32_t orphan_s = 1800;
     std::uint32_t clock_tolerance_s = 60;
   };
@@ -106,16 +107,16 @@ struct MailConfig {
     std::string name;
     NodeId node;
     Address address;
-    bool silent = false;            // in EMCON: takes messages and does not answer
-    std::uint32_t udp_address = 0;  // IPv4; 0: that of its number
-    bool explicit_tags = false;     // in the compressed data type that is sent to it
-    MailWay by = MailWay::p_mul;    // how it takes mail
-    std::uint32_t files_max = 1;    // by CFTP: under way at a time
+    bool silent = false;            // in EMCON: it takes messages and does not answer
+    std::uint32_t udp_address = 0;  // IPv4; 0: the address that equals its number
+    bool explicit_tags = false;     // tagging of the compressed data type that the station gets
+    MailWay by = MailWay::p_mul;    // protocol by which it takes mail
+    std::uint32_t files_max = 1;    // CFTP: messages under way at a time
   };
   /// Mail to and from stations of other makes, by CFTP and HMTP.
   struct PeerMail {
-    bool cftp = false;  // bind to SAP 12 even if no station takes mail so
-    bool hmtp = false;  // the same with SAP 3
+    bool cftp = false;  // bind to SAP 12 even if no station takes mail by CFTP
+    bool hmtp = false;  // bind to SAP 3 even if no station takes mail by HMTP
     std::uint32_t answer_wait_s = 900;
     std::uint32_t updu_lifetime_s = 3600;
   };
@@ -123,22 +124,23 @@ struct MailConfig {
     std::string name;
     Address address;
     std::vector<std::string> stations;
-    std::uint32_t udp_address = 0;  // of IPv4 multicast
-    double udp_rate_bps = 0;        // 0: as all the rest
+    std::uint32_t udp_address = 0;  // IPv4 multicast address
+    double udp_rate_bps = 0;        // 0: the common rate
     Rounds rounds;
   };
   /// P_MUL by UDP multicast on a LAN.
   struct Udp {
-    std::uint32_t interface = 0;  // IPv4 address of ours; 0: the system's choice
+    std::uint32_t interface = 0;  // our IPv4 address; 0: the system chooses
     std::uint32_t listen = 0;     // for acknowledgements to us; 0: any
-    std::uint8_t hops = 1;        // of multicast
-    double rate_bps = 50e6;       // of all we send
+    std::uint8_t hops = 1;        // hop limit of multicast datagrams
+    double rate_bps = 50e6;       // for all that we send
     std::uint16_t group_control_port = 2751;
     std::uint16_t announce_port = 2752;
     std::uint16_t data_port = 2753;
     std::uint16_t ack_port = 2754;
-    std::uint32_t general_group = 0xEF010101;  // 239.1.1.1, where groups are agreed on
-    std::vector<std::uint32_t> pool{};         // that one message can have; empty: none
+    std::uint32_t general_group = 0xEF010101;  // 239.1.1.1, to which groups are announced
+    /// Addresses for groups of one message; empty: no such groups.
+    std::vector<std::uint32_t> pool{};
     std::uint32_t wait_for_reject_ms = 5000;
     std::uint32_t announce_delay_ms = 5000;
     std::uint32_t announce_count = 5;
@@ -153,9 +155,9 @@ struct MailConfig {
   std::string sis_host = "127.0.0.1";
   std::uint16_t sis_port = sis::kDefaultPort;
   std::uint8_t rank = 0;
-  std::optional<Udp> udp;  // instead of the SIS server
+  std::optional<Udp> udp;  // bearer, if it is not the SIS server
 
-  bool start_in_emcon = false;  // whatever the operator said last
+  bool start_in_emcon = false;  // overrides what the operator said last
 
   std::string spool_directory;  // must exist
   gateways::BackupSettings backup;
@@ -163,7 +165,7 @@ struct MailConfig {
   bool control_group_too = false;  // members of the process's group may connect
   NodeId node;
   std::string hostname = "localhost";
-  std::string operator_mailbox;  // of whoever runs the gateway; empty: postmaster at the hostname
+  std::string operator_mailbox;  // mailbox of the operator; empty: postmaster at the hostname
   Smtp smtp;
   MailServer mail_server;
   PeerMail peer_mail;
@@ -174,27 +176,28 @@ struct MailConfig {
   std::uint32_t flash_lifetime_s = 3600;  // P_MUL priority 0 to 3
   std::uint32_t immediate_lifetime_s = 4 * 3600;
   std::uint32_t priority_lifetime_s = 12 * 3600;
-  std::uint32_t routine_lifetime_s = 48 * 3600;  // 8 and above
-  std::uint32_t retry_min_s = 30;                // to the mail server
+  std::uint32_t routine_lifetime_s = 48 * 3600;  // P_MUL priority 8 and above
+  std::uint32_t retry_min_s = 30;  // first wait before the next attempt at the mail server
   std::uint32_t retry_max_s = 3600;
-  std::uint32_t dead_min_s = 300;  // after a station let a message expire
+  std::uint32_t dead_min_s = 300;  // first wait after a station let a message expire
   std::uint32_t dead_max_s = 4 * 3600;
-  std::uint32_t delay_report_s = 4 * 3600;  // NOTIFY=DELAY: the sender is told then
+  std::uint32_t delay_report_s = 4 * 3600;  // age at which a sender with NOTIFY=DELAY is told
   std::uint32_t duplicate_window_s = 2 * 86400;
   std::uint32_t open_mails_max = 200000;
   std::uint64_t open_octets_max = 4ull << 30;
-  std::uint64_t spool_reserve_octets = 16u << 20;  // of the disk, for what is in the spool already
-  Rounds rounds;                                   // but for what goes to a group
+  /// Disk space that is kept for messages in the spool.
+  std::uint64_t spool_reserve_octets = 16u << 20;
+  Rounds rounds;  // for all messages except those to a group with its own
   Receiving receiving;
-  std::uint32_t nonarq_repeats = 0;   // of each PDU, by the node
-  std::uint32_t line_rate_bps = 300;  // until one is measured
+  std::uint32_t nonarq_repeats = 0;   // repeats of each PDU by the node
+  std::uint32_t line_rate_bps = 300;  // used until a rate is measured
 
   AddressBook book;
   LogLevel log_level = LogLevel::info;
 };
 
-/// Sets the bearer to UDP and adapts the defaults, because on a LAN an answer takes no time worth
-/// mentioning.
+/// Sets the bearer to UDP and adapts the defaults, because on a LAN an answer takes negligible
+/// time.
 inline void use_udp(MailConfig& config, const MailConfig::Udp& udp = {}) {
   config.udp = udp;
   config.rounds.ack_wait_s = 2;
@@ -206,7 +209,8 @@ inline void use_udp(MailConfig& config, const MailConfig::Udp& udp = {}) {
 inline std::uint16_t block_octets_of(const MailConfig::Rounds& rounds) {
   return static_cast<std::uint16_t>(rounds.pdu_octets_max - p_mul::kParityHeaderOctets);
 }
-/// Octets of an acknowledgement with this number of blocks for one message, and a mark behind them.
+/// Returns the size of an acknowledgement that names this number of blocks of one message and the
+/// end of the list.
 inline std::size_t ack_octets_max(std::size_t missing_list_max) {
   return p_mul::kAckHeaderOctets + p_mul::kAckEntryOctets + 2 * missing_list_max + 2;
 }

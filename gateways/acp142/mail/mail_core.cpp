@@ -38,9 +38,9 @@ constexpr CounterTable<MailCounter> kMailCounters({
 
 using Kind = MailNews::Kind;
 
-constexpr std::uint32_t kDelayedAtATime = 4;          // each is in memory with its content
-constexpr std::uint64_t kTakenOctetsMax = 64u << 20;  // of one request
-constexpr std::uint8_t kFlashPriorityMax = 3;         // of P_MUL; 0 is the most urgent
+constexpr std::uint32_t kDelayedAtATime = 4;          // each message is in memory with its content
+constexpr std::uint64_t kTakenOctetsMax = 64u << 20;  // content in the answer to one request
+constexpr std::uint8_t kFlashPriorityMax = 3;         // priority of P_MUL; 0 is the most urgent
 
 NextHops next_hops(const Envelope& envelope, const MailItem& item) {
   std::map<std::string_view, std::set<NodeId>> stations;
@@ -89,7 +89,7 @@ void MailCore::on_clock(Instant now, UtcSeconds utc) {
       }
     }
     for (auto& [id, active] : active_) move_times(active.item, step);
-    trace_clocks_.clear();  // they were compared with the clock as it was
+    trace_clocks_.clear();  // they were compared with the clock before it was set
     news(Kind::clock_set, {}, {}, {},
          (step.count() > 0 ? "forward by " : "back by ") + duration_text(step));
   }
@@ -226,7 +226,7 @@ MailCore::Next MailCore::after(Instant now, SubmissionSaved& then, const Answer&
     end_withdrawn(now, then.id);
     return Next::done;
   }
-  if (!answer.ok() && answer.error().code == ErrorCode::refused) {  // it is parked
+  if (!answer.ok() && answer.error().code == ErrorCode::refused) {  // the message is parked
     active_.erase(active);
     on_spool_changed(now);
     return Next::done;
@@ -237,8 +237,8 @@ MailCore::Next MailCore::after(Instant now, SubmissionSaved& then, const Answer&
   return Next::done;
 }
 
-// A message that was parked since P_MUL has it goes on from memory, and there is no row to keep
-// more of it.
+// A message that was parked while P_MUL has it goes on from memory, because the spool keeps no more
+// of it.
 MailCore::Next MailCore::after(Instant, BlocksSaved&, const Answer& answer) {
   const bool parked = !answer.ok() && answer.error().code == ErrorCode::refused;
   return answer.ok() || parked ? Next::done : Next::ask_again;
@@ -395,7 +395,8 @@ MailId MailCore::under_way_as(std::uint32_t message_id) const {
   return {};
 }
 
-// A restart ends the time for which a station is left alone: nobody knows how long we were away.
+// A restart ends the pause for stations that did not answer, because the length of our absence is
+// unknown.
 void MailCore::on_resumed(Instant now, const Resumed& resumed) {
   last_message_id_ = resumed.last_message_id;
   for (const StationRow& row : resumed.stations) {
@@ -455,8 +456,8 @@ void MailCore::on_spool_changed(Instant now) {
   }
 }
 
-// While we are silent the spool is asked for what is too late only now and then: it looks at all
-// that waits.
+// While we are silent, the spool is asked for expired messages only now and then, because the
+// request reads all waiting messages.
 void MailCore::on_new_mail(Instant now) {
   if (!silent_) take_more(now, Transport::air);
   take_more(now, Transport::smtp);
@@ -520,7 +521,7 @@ DeliveryRoom MailCore::room(Transport transport) const {
   return room;
 }
 
-// The least urgent goes first, of those the one that has waited longest.
+// The least urgent message gives way first, and among these the one that has waited longest.
 void MailCore::make_room(Instant now) {
   while (true) {
     const DeliveryRoom there = room(Transport::air);
@@ -581,7 +582,7 @@ void MailCore::on_deadline(Instant now) {
   }
   if (started_ && delay_at_ <= now) {
     delay_at_ = now + config_.delay_poll;
-    if (telling_ > 0) {  // some would be told twice
+    if (telling_ > 0) {  // otherwise some senders would be told twice
       told_all_ = false;
       return;
     }
@@ -639,7 +640,7 @@ void MailCore::on_mail(Instant now, SessionId session, SmtpServerCore::Commit co
   ask(std::move(accept), std::move(then));
 }
 
-// A sender who asked for it is told when its message is late.
+// A sender who asked for reports about delays is told when the message is late.
 void MailCore::expect_delays(Instant now, const std::vector<NewMail>& mails) {
   for (const NewMail& one : mails) {
     if (one.delay.value != 0) delay_at_ = std::min(delay_at_, now + config_.delay_after);
@@ -673,7 +674,7 @@ std::vector<NewMail> MailCore::read_received(Instant now, const Received& receiv
   MailNews& came = then.came;
   auto mail = content ? decode_mule(*content, config_.mule) : content.error();
   if (!mail) {
-    // It would be the same again, so it is taken and dropped (RFC 8494 5.1).
+    // A repeat would be unreadable, too, so the message is accepted and dropped (RFC 8494 5.1).
     came.kind = Kind::unreadable;
     came.detail = to_string(mail.error());
     came.octets = received.content.size();
@@ -698,7 +699,7 @@ std::vector<NewMail> MailCore::mails_of(Instant now, const Received& received, M
     const auto marks = repeat_marks(mail, "air");
     router_.add_trace(now, mail.content, "", trace_name(by));
     for (NewMail& one : router_.route(now, std::move(mail), marks, received.priority)) {
-      // Once a message is here it has the time that a mail server has.
+      // A message that is here gets the lifetime for a mail server.
       one.expiry.value = utc(now).value + kMailServerLifetimeS;
       mails.push_back(std::move(one));
     }
@@ -766,7 +767,7 @@ std::optional<NodeId> MailCore::peer_of(const MailItem& item) const {
   return ways.empty() ? std::nullopt : ways[item.attempts % ways.size()];
 }
 
-// P_MUL ends what it has under way itself, unless we were away then.
+// P_MUL itself ends a message that it has, unless it expired while we were not running.
 bool MailCore::expire(Instant now, const MailItem& item) {
   if (item.expiry > utc(now)) return false;
   AttemptEnd end = end_expired(item, utc(now));
@@ -791,8 +792,8 @@ void MailCore::finish(Instant now, const MailItem& item, AttemptEnd end, bool te
   save(std::move(end.outcome));
 }
 
-// Mail for a station that did not answer waits, so that the air is free for those who answer. Flash
-// goes all the same, and so does what would have little time left when the wait is over.
+// Mail for a station that did not answer waits, so that the air is free for other stations. Flash
+// mail is sent all the same, and so is a message that would have little time left after the wait.
 bool MailCore::is_held_back(Instant now, const MailItem& item, const StationRow& station) const {
   if (station.dead_until <= utc(now) || silent_stations_.contains(station.station)) return false;
   const auto margin = std::chrono::duration_cast<std::chrono::seconds>(config_.dead_min).count();
@@ -800,7 +801,7 @@ bool MailCore::is_held_back(Instant now, const MailItem& item, const StationRow&
   return item.message_id == 0 && item.priority > kFlashPriorityMax && in_time;
 }
 
-// Returns when the first of the stations that are held back may be tried, if there are any.
+// Returns when the first station that is held back may be tried, if there is one.
 std::optional<UtcSeconds> MailCore::choose_stations(Instant now, Active& active) {
   std::vector<Destination>& chosen = active.submission.destinations;
   std::optional<UtcSeconds> dead_until;
@@ -814,7 +815,8 @@ std::optional<UtcSeconds> MailCore::choose_stations(Instant now, Active& active)
     }
     const auto same = [&](const Destination& d) { return d.node == target.station; };
     if (std::any_of(chosen.begin(), chosen.end(), same)) continue;
-    // PM-021. A station that was dead when the others were asked first has no number of it yet.
+    // PM-021. A station that was dead when the others were first sent the message has no running
+    // number for it yet.
     const bool numbered = active.item.message_id != 0 && target.sequence != 0;
     chosen.push_back({target.station, numbered ? target.sequence : ++station.sequence});
   }
@@ -924,9 +926,11 @@ void MailCore::on_accepted(Instant, MessageKey key, const Accepted& accepted) {
 
 // --- The end of an attempt -----------------------------------------------------------------------
 
-// P_MUL ends what it has, or may have; what it has not been given yet is ended here.
+// P_MUL ends a message that it has or may have; a message that it has not been given yet is ended
+// here.
 void MailCore::on_operator(Instant now, MailId id, SpoolChange asked) {
-  if (asked == SpoolChange::retry) delay_at_ = now;  // its sender may have to be told of it again
+  // The sender may be due another report about it.
+  if (asked == SpoolChange::retry) delay_at_ = now;
   const auto found = active_.find(id);
   if (found == active_.end()) return;
   Active& active = found->second;
@@ -1017,8 +1021,8 @@ void MailCore::on_destination_ended(Instant now, const DestinationEnded& ended) 
   if (last) end.outcome.next_try = utc(now);
   if (last && open) {
     end.outcome.counts_as_attempt = true;
-    // A station whose time was up may have the message all the same, and is asked again under this
-    // number, if at all.
+    // A station whose time was up may have the message all the same, so another attempt uses this
+    // number.
     end.outcome.forget_submission =
         std::none_of(item.targets.begin(), item.targets.end(),
                      [](const MailTarget& target) { return target.state == SpoolState::expired; });
@@ -1028,10 +1032,10 @@ void MailCore::on_destination_ended(Instant now, const DestinationEnded& ended) 
   if (last) active_.erase(found);
 }
 
-// A station that let a message expire is asked again only now and then, so that the air is free
-// for those who answer. That needs a question that it could have answered: something was sent to
-// it, the time for its answer has passed, and no PDU of it has come since. A station in EMCON, or a
-// time when we may not transmit, does not count.
+// A station that let a message expire is tried only now and then, so that the air is free for other
+// stations. It counts as dead only if it could have answered: it was sent something, the time for
+// its answer has passed, and no PDU of it has come since. A station in EMCON does not count, nor
+// does a time at which we may not transmit.
 void MailCore::note_station(Instant now, const DestinationEnded& ended, Instant begun) {
   const NodeId node = ended.node;
   const bool reached = ended.outcome == Outcome::delivered || ended.outcome == Outcome::sent;
@@ -1097,7 +1101,7 @@ void MailCore::on_peer_ended(Instant now, const PeerEnded& ended) {
   finish(now, item, std::move(end), !removed);
 }
 
-// RFC 3461 5.2.7: nobody is told that it is late unless he asked for it.
+// RFC 3461 5.2.7: only a sender who asked for it is told of a delay.
 void MailCore::tell_delay(Instant now, const MailItem& item) {
   std::vector<ReportedRecipient> told;
   for (const MailTarget& target : item.targets) {

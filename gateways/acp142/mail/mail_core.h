@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mail gateway without the three that it works for: SMTP sessions that hand mail over, P_MUL,
-// and the mail server of this station. Everything that must not be lost is in the
-// spool before anything is said about it; a bounded number of messages is in memory.
+// The mail gateway without SMTP sessions, P_MUL and the connection to the mail server of this
+// station. Everything that must not be lost is in the spool before it is answered or acknowledged;
+// the number of messages in memory is bounded.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +37,7 @@
 
 namespace s5066::acp142 {
 
-/// Names an SMTP session between its commit and the answer.
+/// Number of an SMTP session between its commit and the answer.
 struct SessionId {
   std::uint64_t value = 0;
   friend auto operator<=>(const SessionId&, const SessionId&) = default;
@@ -70,7 +70,7 @@ class MailCore {
     MessageName name;
     bool committed = false;
   };
-  /// Handed to PMulCore at the start.
+  /// Hand it to PMulCore at the start.
   struct Known {
     MessageName name;
     UtcSeconds expiry;
@@ -78,14 +78,14 @@ class MailCore {
   struct AnswerSession {
     SessionId session;
     CommitOutcome outcome = CommitOutcome::failed;
-    MailId mail{};          // under which it is kept
-    bool repeated = false;  // it was, before
+    MailId mail{};          // the number of the message in the spool
+    bool repeated = false;  // the spool had the message already
   };
-  /// Hand it to PMulCore::request_suspend, which answers likewise.
+  /// Hand it to PMulCore::request_suspend. Each destination that has not ended ends as `suspended`.
   struct Suspend {
     MessageKey key;
   };
-  /// Hand it to PMulCore::request_cancel; each destination that has not ended ends by that.
+  /// Hand it to PMulCore::request_cancel. Each destination that has not ended ends as `cancelled`.
   struct Cancel {
     MessageKey key;
   };
@@ -94,12 +94,12 @@ class MailCore {
     MailId id;
     std::shared_ptr<const Mail> mail;
   };
-  /// Answer to on_peer_mail.
+  /// Answers on_peer_mail.
   struct ConfirmPeer {
     PeerTicket ticket;
     CommitOutcome outcome = CommitOutcome::failed;
   };
-  /// The message of a HandOver is to end now; it does so with on_peer_ended.
+  /// The message of a HandOver must end now; answer with on_peer_ended.
   struct Withdraw {
     MailId id;
   };
@@ -109,11 +109,12 @@ class MailCore {
 
   MailCore(const Config& config, const AddressTable& table);
 
-  // Events in. `now` never goes backwards.
-  /// At the start and every minute or so: a clock that was set meanwhile moves all that waits.
+  // Inputs. `now` never goes backwards. Call on_clock at the start and about once a minute, because
+  // a change of the clock moves the times of all that waits.
   void on_clock(Instant now, UtcSeconds utc);
   void on_start(Instant now);
-  /// A session's message; `mark_of` are the hashes by which a repeat of a recipient is known.
+  /// A message from an SMTP session. `mark_of`: the hashes by which a repeat of a recipient is
+  /// recognised.
   void on_mail(Instant now, SessionId session, SmtpServerCore::Commit commit,
                const std::vector<std::string>& marks);
   void on_received(Instant now, const Received& received);
@@ -122,17 +123,20 @@ class MailCore {
   void on_accepted(Instant now, MessageKey key, const Accepted& accepted);
   void on_submit_refused(Instant now, MessageKey key, const Error& why);
   void on_delivered(Instant now, MailId id, const SmtpClientCore::Done& done);
-  /// A message of a station that came by CFTP or HMTP; answered with ConfirmPeer.
+  /// A message that came from a station by CFTP or HMTP. ConfirmPeer answers it.
   void on_peer_mail(Instant now, PeerReceived received);
   void on_peer_ended(Instant now, const PeerEnded& ended);
   void on_spool_changed(Instant now);
-  /// The operator has changed a message in the spool that in_hand() said is `under_way`. Over the
-  /// air it ends at once. What the mail server has been given cannot be taken back: that attempt
-  /// ends by itself, and what is still open then is as the operator wants it.
+  /// Call when the operator has changed a message in the spool that in_hand() called `under_way`.
+  /// On the air it ends at once. A message that the mail server has been given cannot be recalled:
+  /// that attempt ends by itself, and the recipients that are still open then are in the state that
+  /// the operator chose.
   void on_operator(Instant now, MailId id, SpoolChange asked);
-  /// Our own EMCON: what is not with P_MUL yet waits in the spool, and only ends there in time.
+  /// Call when our own EMCON begins or ends. Messages that P_MUL does not have wait in the spool
+  /// and can only expire there.
   void on_own_silence(Instant now, bool silent);
-  /// A station in EMCON takes messages and does not answer; nobody gives it up for that.
+  /// Call when a station enters or leaves EMCON. It takes messages and does not answer, and does
+  /// not count as dead for that.
   void on_silence_of(NodeId station, bool silent);
   /// Call for each PDU of a station.
   void on_heard(Instant now, NodeId station);
@@ -146,12 +150,12 @@ class MailCore {
   std::optional<Instant> next_deadline() const;
   const CounterSet<MailCounter>& counters() const { return counters_; }
   std::size_t active() const { return active_.size(); }
-  /// The message that is under way under that number of ours; 0: none is.
+  /// Returns the message that is under way with this message number of ours; 0: there is none.
   MailId under_way_as(std::uint32_t message_id) const;
   enum class InHand : std::uint8_t {
-    no,         // whatever the spool says is true
-    under_way,  // to be changed with SqliteMailStore::change(…, under_way) and told on_operator
-    ending,     // its attempt is over and not saved yet: nothing may be changed
+    no,         // the state in the spool is valid
+    under_way,  // change it by SqliteMailStore::change(…, under_way) and call on_operator
+    ending,     // the end of its attempt is not saved yet, so nothing may be changed
   };
   InHand in_hand(MailId id) const;
   /// Returns the stations that a message under way waits for; empty for any other message.
@@ -160,7 +164,7 @@ class MailCore {
   UtcSeconds heard(NodeId station) const;
   using ClockApart = TraceClocks::Apart;
   const std::map<NodeId, ClockApart>& clocks_apart() const { return trace_clocks_.apart(); }
-  /// The spool has said what it knows; before that nothing is taken from anybody.
+  /// True if the spool has told the known messages. Before that no message is accepted.
   bool started() const { return started_; }
 
  private:
@@ -169,13 +173,13 @@ class MailCore {
     Instant begun{};
     std::size_t waiting_for = 0;  // destinations that have not ended
     std::vector<Destination> destinations;
-    Submission submission;          // until it is saved
-    bool submitted = false;         // P_MUL has it, or the action that hands it over is out
-    bool withdrawn = false;         // by the operator: no further attempt of its own accord
-    bool removed = false;           // its sender is told nothing more
-    bool suspended = false;         // it gives way to others
-    std::optional<NodeId> peer{};   // handed over to this one, not to P_MUL
-    std::set<NodeId> unanswered{};  // stations, since they were heard last
+    Submission submission;          // kept until it is saved
+    bool submitted = false;         // P_MUL has it, or will get it by an action that is out
+    bool withdrawn = false;         // by the operator: no further attempt follows by itself
+    bool removed = false;           // the sender gets no further reports
+    bool suspended = false;         // the message gives way to others
+    std::optional<NodeId> peer{};   // station of another make that has the message; none: P_MUL
+    std::set<NodeId> unanswered{};  // stations that have not been heard since an attempt
   };
   // The steps that follow when the spool has answered a request; each has an `after`.
   struct MailAccepted {
@@ -187,15 +191,16 @@ class MailCore {
     MessageName name;
     MailNews came;
     std::vector<MailNews> more;
-    std::vector<MailNews> parts;        // in the order of AcceptMail
-    std::optional<PeerTicket> peer{};   // it did not come by P_MUL
-    std::optional<AcceptMail> again{};  // for another number, if this one is taken
+    std::vector<MailNews> parts;       // in the order of AcceptMail
+    std::optional<PeerTicket> peer{};  // set if the message did not come by P_MUL
+    /// The request with another number, for the case that this one is taken.
+    std::optional<AcceptMail> again{};
     std::uint32_t numbers_tried = 1;
   };
   struct Taken {
     Transport transport = Transport::air;
-    bool late = false;               // asked for what is too late
-    std::chrono::seconds stepped{};  // by how much the clock had been set when this was asked
+    bool late = false;               // the request was for expired messages
+    std::chrono::seconds stepped{};  // total change of the clock when this was asked
   };
   struct SubmissionSaved {
     MailId id;
@@ -226,7 +231,7 @@ class MailCore {
   struct Pending {
     Then then;
     std::optional<MailOperation> again;
-    std::chrono::seconds stepped{};  // by how much the clock had been set when this was asked
+    std::chrono::seconds stepped{};  // total change of the clock when this was asked
   };
   enum class Next : std::uint8_t { done, ask_again };
   using Answer = Result<MailAnswer>;
@@ -302,8 +307,8 @@ class MailCore {
   MailReporter reporter_;
   MailRelay relay_;
   TraceClocks trace_clocks_;
-  std::chrono::seconds stepped_{};  // by how much the clock has been set since the start
-  std::chrono::seconds unnoted_{};  // of that, what the spool has still to be told
+  std::chrono::seconds stepped_{};  // total change of the clock since the start
+  std::chrono::seconds unnoted_{};  // the part of it that the spool has still to be told
   CounterSet<MailCounter> counters_;
   bool started_ = false;
   std::deque<Action> actions_;
@@ -312,8 +317,9 @@ class MailCore {
   std::deque<std::pair<Instant, Pending>> retries_;
   std::map<MailId, Active> active_;
   std::map<NodeId, StationRow> stations_;
-  std::set<NodeId> unsaved_stations_;   // whose row could not be written as it is
-  std::map<NodeId, Instant> heard_at_;  // of stations in `stations_`, or said to answer
+  std::set<NodeId> unsaved_stations_;  // stations whose row could not be written
+  /// For stations in `stations_`, or those that the operator says answer.
+  std::map<NodeId, Instant> heard_at_;
   std::map<NodeId, Instant> heard_saved_at_;
   bool silent_ = false;
   std::set<NodeId> silent_stations_;
@@ -322,12 +328,13 @@ class MailCore {
   std::size_t receiving_ = 0;
   bool taking_[2] = {false, false};
   bool taking_late_[2] = {false, false};
-  std::set<NodeId> suspended_stations_;  // that mail waits for which gave way, till they are heard
+  /// Stations for which messages gave way, until they are heard.
+  std::set<NodeId> suspended_stations_;
   std::optional<Instant> poll_at_;
   Instant purge_at_{};
   Instant delay_at_{};
   std::size_t telling_ = 0;  // requests about delays that are under way
-  bool told_all_ = true;     // when they have been answered there are no more
+  bool told_all_ = true;     // true: no more delays are to be told when they are answered
 };
 static_assert(DrivenCore<MailCore>);
 

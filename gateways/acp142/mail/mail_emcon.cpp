@@ -15,7 +15,7 @@ using std::chrono::seconds;
 
 namespace {
 
-constexpr NodeId kOurselves{0};  // in the spool
+constexpr NodeId kOurselves{0};  // our own row in the spool
 
 bool is_configured(const MailConfig& config, NodeId node) {
   return std::any_of(config.stations.begin(), config.stations.end(),
@@ -67,7 +67,7 @@ void MailEmcon::on_availability(sis::NodeStatus status) {
   if (own_.on_availability(status)) on_changed();
 }
 
-// A node that we have bound to anew says that it is silent; that it is not, it may leave unsaid.
+// After a new bind the node reports silence, but it may omit a report that it is ready.
 void MailEmcon::wait_for_word() {
   word_timer_.expires_after(parts_.word_of_node);
   word_timer_.async_wait([this](boost::system::error_code error) {
@@ -77,7 +77,7 @@ void MailEmcon::wait_for_word() {
   });
 }
 
-// The node drops what it has queued of ours when its client leaves, but not what it has begun to
+// When its client leaves, the node drops our data in its queues, but not data that it has begun to
 // prepare for transmission. Returns for how long the node may still transmit.
 Duration MailEmcon::begin_by_operator(bool on) {
   const bool said_before = own_.by_operator();
@@ -88,7 +88,7 @@ Duration MailEmcon::begin_by_operator(bool on) {
   return parts_.bind_again() ? node_has : Duration{};
 }
 
-// Silence begins before it is kept, and ends after.
+// Silence begins before it is saved, and ends after that is saved.
 Result<std::string> MailEmcon::set_own(bool on) {
   const Duration node_has = on ? begin_by_operator(true) : Duration{};
   const auto kept = store_->set_silence(kOurselves, on);

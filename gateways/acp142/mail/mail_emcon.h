@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// EMCON of the running mail gateway: whether this station and each other one is silent, as the
-// operator, the node and the stations themselves say. It tells P_MUL, the mail side and the
-// carrier, and keeps what the operator has said over a restart.
+// EMCON of the running mail gateway: the silence of this station and of each other one, as set by
+// the operator, the node and the stations themselves. The class tells P_MUL, the mail side and the
+// carrier, and keeps the orders of the operator over a restart.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -24,7 +24,7 @@ namespace s5066::acp142 {
 
 class MailEmcon {
  public:
-  /// All of these outlive it.
+  /// References to parts of the gateway, which outlive this object.
   struct Parts {
     const MailConfig& config;
     LogSink& log;
@@ -33,10 +33,10 @@ class MailEmcon {
     p_mul::CarrierUdopCore& carrier;
     std::function<Instant()> now;
     std::function<void()> drain;
-    /// Leaves the node and binds again, so that the node drops what it has queued of ours. False if
+    /// Leaves the node and binds again, so that the node drops our queued data. Returns false if
     /// there is no node.
     std::function<bool()> bind_again;
-    Duration word_of_node;  // after a bind; a node that is silent says so by then
+    Duration word_of_node;  // time after a bind in which a silent node reports its silence
   };
 
   MailEmcon(boost::asio::io_context& io, Parts parts);
@@ -50,8 +50,8 @@ class MailEmcon {
   /// Call when a station has acknowledged something: it is in EMCON no longer (PM-038).
   void on_left_silence(NodeId node);
 
-  // Requests of an operator.
-  /// Returns a consequence for the operator to know, or an empty text.
+  // Requests of an operator. Each returns a consequence that the operator should know, or an empty
+  // text.
   Result<std::string> set_own(bool on);
   Result<void> set_station(NodeId node, const std::string& word);
 
@@ -68,7 +68,8 @@ class MailEmcon {
   boost::asio::steady_timer word_timer_;
   SqliteMailStore* store_ = nullptr;
   p_mul::OwnSilence own_;
-  std::map<NodeId, bool> silences_;  // of stations, as the operator or they themselves have said
+  /// Silence of stations, as told by the operator or by themselves.
+  std::map<NodeId, bool> silences_;
 };
 
 }  // namespace s5066::acp142

@@ -15,28 +15,28 @@ namespace s5066::acp142 {
 /// One line of the log.
 struct MailNews {
   enum class Kind : std::uint8_t {
-    accepted,   // from SMTP
-    repeated,   // from SMTP, all of it known already
-    queued,     // another part of what was accepted or received, which goes another way
-    refused,    // by the spool
-    submitted,  // to P_MUL
-    delivered,  // to a station, or to the mail server
+    accepted,   // a message from SMTP is in the spool
+    repeated,   // a message from SMTP was known already
+    queued,     // another part of an accepted or received message, which goes another way
+    refused,    // the spool refused a message
+    submitted,  // P_MUL has a message
+    delivered,  // a station or the mail server has a message
     deferred,
     failed,
     expired,
-    received,  // from the air
+    received,  // a message has come from the air
     received_again,
-    not_for_us,   // from the air, no recipient of ours
-    unreadable,   // from the air
+    not_for_us,   // a message from the air has no recipient here
+    unreadable,   // a message from the air cannot be read
     reported,     // a delivery report was made
     report_lost,  // a message without a return path, such as a report, ended undelivered
     station_dead,
-    station_heard,  // a station that was dead, or the operator says that it answers
+    station_heard,  // a dead station was heard, or the operator says that it answers
     store_failed,
-    parked,       // a message is not in the spool as it was accepted
-    disk_full,    // the reserve was given to what is under way
-    clock_set,    // the time of day was set while we ran
-    clock_apart,  // a trace field shows that the clock of a station is not as ours
+    parked,       // the spool does not have a message as it was accepted
+    disk_full,    // the disk is full, and the reserve was released for messages under way
+    clock_set,    // the time of day was set while the gateway ran
+    clock_apart,  // a trace field shows that the clock of a station differs from ours
     count
   };
   Kind kind = Kind::count;
@@ -45,8 +45,8 @@ struct MailNews {
   std::string address;
   std::string detail;
   std::uint64_t octets = 0;
-  MessageName name{};   // on the air; number 0: it has none
-  MailId first{};       // that has been accepted or received with it
+  MessageName name{};   // name on the air; number 0: none
+  MailId first{};       // the message that was accepted or received with it
   std::string label{};  // Message-ID
   std::vector<std::string> recipients{};
 };

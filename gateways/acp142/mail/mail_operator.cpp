@@ -59,7 +59,7 @@ std::optional<MailId> id_of(const control::Words& words) {
   return MailId{*id};
 }
 
-// "queue all=1 state=deferred station=NUMBER from=ADDRESS", each word where it is wanted.
+// Reads "queue all=1 state=deferred station=NUMBER from=ADDRESS"; each word is optional.
 Result<MailFilter> filter_of(const control::Words& words) {
   MailFilter filter;
   for (const std::string_view word : words) {
@@ -85,7 +85,7 @@ Result<MailFilter> filter_of(const control::Words& words) {
 
 }  // namespace
 
-// Empty where the stations hear all groups that they are sent to by.
+// Returns an empty text if the stations hear all groups by which they are sent messages.
 std::string MailOperator::unheard_groups(const std::vector<NodeId>& stations) const {
   std::string text;
   for (const auto& [group, node] : parts_.p_mul.sender().unheard(parts_.now())) {
@@ -96,7 +96,7 @@ std::string MailOperator::unheard_groups(const std::vector<NodeId>& stations) co
   return text;
 }
 
-// The spool has the change before the answer says so; what is on the air follows.
+// The spool has the change before the answer says so; the message on the air changes after that.
 Result<std::string> MailOperator::change(SpoolChange asked, MailId id) {
   const MailCore::InHand in_hand = parts_.mail.in_hand(id);
   if (in_hand == MailCore::InHand::ending) {
@@ -114,7 +114,7 @@ Result<std::string> MailOperator::change(SpoolChange asked, MailId id) {
       .kv("mail", id.value);
   parts_.mail.on_operator(parts_.now(), id, asked);
   if (asked == SpoolChange::retry) {
-    // The operator wants it tried now, so its stations are not left alone any longer.
+    // The operator wants an attempt now, which ends the pause for its stations.
     const auto item = parts_.store.find(id);
     if (item && *item) {
       for (const MailTarget& target : (*item)->targets)
@@ -126,7 +126,7 @@ Result<std::string> MailOperator::change(SpoolChange asked, MailId id) {
   return control::done_json();
 }
 
-/// Returns what a message waits for; empty for one that is over.
+/// Returns the stations that a message waits for; an empty text if it is over.
 std::string MailOperator::waits_for(const MailItem& mail) const {
   if (mail.state == SpoolState::held) return "the operator, who holds it";
   if (mail.state == SpoolState::corrupt) return "the operator: it cannot be read";
@@ -250,8 +250,8 @@ std::optional<Result<std::string>> MailOperator::trace(const control::Words& wor
   return trace(words[0]);
 }
 
-// All copies of one message, and the reports on it, oldest first; for an address or a Message-ID
-// the youngest messages.
+// Returns all copies of one message and the reports on it, oldest first; for an address or a
+// Message-ID the youngest messages.
 Result<std::string> MailOperator::trace(std::string_view word) {
   std::vector<MailId> found;
   if (const auto number = number_of<std::int64_t>(word)) {

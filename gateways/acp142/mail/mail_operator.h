@@ -33,7 +33,7 @@ std::vector<control::VerbInfo> mail_verbs();
 
 class MailOperator {
  public:
-  /// All of these outlive it.
+  /// References to parts of the gateway, which outlive this object.
   struct Parts {
     boost::asio::io_context& io;
     const MailConfig& config;

@@ -12,7 +12,7 @@ namespace s5066::acp142 {
 
 namespace {
 
-constexpr std::size_t kQueueMax = 256;  // all that a core has at the node
+constexpr std::size_t kQueueMax = 256;  // limit for U_PDUs that a core has at the node
 
 }  // namespace
 

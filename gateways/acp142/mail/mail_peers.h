@@ -24,7 +24,7 @@ namespace s5066::acp142 {
 
 class MailPeers {
  public:
-  /// All of these outlive it.
+  /// References to parts of the gateway, which outlive this object.
   struct Parts {
     const MailConfig& config;
     LogSink& log;
@@ -37,7 +37,7 @@ class MailPeers {
 
   void start();
   void stop();
-  /// Leaves the node and binds again, so that the node drops what it has queued of ours.
+  /// Leaves the node and binds again, so that the node drops our queued data.
   void bind_again();
   /// While quiet (EMCON) nothing is handed to the node.
   void set_quiet(bool quiet);
@@ -46,18 +46,17 @@ class MailPeers {
   void carry_out(MailId withdrawn);
   void carry_out(const MailCore::ConfirmPeer& confirm);
 
-  /// Carries what the cores want done. Returns true if there was something for the mail side.
+  /// Carries out the actions of the cores. Returns true if there was something for the mail side.
   bool drain();
   void on_deadline();
   std::optional<Instant> next_deadline() const;
-  /// Lists the counters of all protocols, also of those that are not used, but those of the
-  /// clients.
+  /// Appends the counters of all protocols, also of unused ones, without those of the SIS clients.
   void list(CounterRows& rows) const;
   void add_clients(CounterSet<sis::ClientCounter>& to) const;
   void add_smtp(CounterSet<SmtpCounter>& to) const;
 
  private:
-  /// One protocol in use.
+  /// A protocol in use.
   template <typename Core>
   struct Bearer {
     template <typename... Setup>
@@ -71,7 +70,7 @@ class MailPeers {
     std::unique_ptr<sis::Client> client{};
   };
 
-  /// Calls it for each protocol in use.
+  /// Calls `call` for each protocol in use.
   template <typename Call>
   void each(const Call& call);
   template <typename Core>
@@ -90,7 +89,7 @@ class MailPeers {
   Parts parts_;
   Rng& rng_;
   CounterSet<sis::ClientCounter> earlier_clients_;
-  AddressTable table_;  // for what others send
+  AddressTable table_;  // routes for mail from other stations
   std::optional<Bearer<CftpCore>> cftp_;
   std::optional<Bearer<HmtpCore>> hmtp_;
 };

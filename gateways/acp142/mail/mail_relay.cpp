@@ -11,8 +11,8 @@
 namespace s5066::acp142 {
 namespace {
 
-// An operator who forwards by hand may bring a message here again. A message that comes more often
-// goes in circles, and each circle is minutes of air time.
+// An operator who forwards by hand may bring a message here again. A message with more of our trace
+// fields is in a loop, and each turn of the loop takes minutes of air time.
 constexpr std::size_t kOwnTracesMax = 1;
 
 bool has(const std::vector<NodeId>& nodes, NodeId node) {
@@ -34,9 +34,10 @@ bool MailRelay::for_others(const Received& received) const {
                      [&](const NodeId one) { return one != config_.node; });
 }
 
-// A gateway of ours says which recipients are whose where there is more than one station. It sends
-// nothing to a station that nothing is for, so a field that says so is not by it. Where it has not
-// said anything it is an older one, or only we were meant: what it means for whom is certain then.
+// A gateway of this suite tells which recipients belong to which station if there are several
+// stations. It sends nothing to a station without recipients, so a field that says so is not of
+// such a gateway. Without the field the gateway is an older one, or the message was for us alone;
+// then it is certain for whom the message is.
 MailRelay::Duties MailRelay::duties(const Received& received, Mail& mail) const {
   const NodeId source = received.name.source;
   const std::size_t recipients = mail.envelope.recipients.size();
@@ -55,9 +56,9 @@ MailRelay::Duties MailRelay::duties(const Received& received, Mail& mail) const 
   return duties;
 }
 
-// Recipients for our mail server stay in `mail`; the rest goes on, or is reported where it cannot.
-// It is no matter for whom the transmission was besides us, because it may never get there. Only
-// the station that it came from has it. A message that goes on has no more time than it had.
+// Recipients of our mail server stay in `mail`. The others are relayed, or reported if that is
+// impossible. Other stations of the transmission do not matter, because it may never reach them;
+// only the station from which the message came has it. A relayed message keeps its expiry.
 std::vector<NewMail> MailRelay::relay(Instant now, const Received& received, Mail& mail,
                                       std::vector<MailNews>& told, MailWay by) {
   Duties duty = duties(received, mail);
@@ -89,7 +90,7 @@ std::vector<NewMail> MailRelay::relay(Instant now, const Received& received, Mai
     }
     const bool goes_back = std::all_of(route->stations.begin(), route->stations.end(),
                                        [&](const NodeId next) { return next == source; });
-    // A sender that does not say for whom it is may have meant another of them.
+    // A sender that names no stations may have meant another station of the transmission.
     if (goes_back && !duty.certain && others) continue;
     if (circles || goes_back) {
       fail(recipient, "5.4.6", "the routes of the stations form a circle");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passes mail from the air on to stations behind this one (RFC 8494 3.3), and reports what cannot
-// go on.
+// Relays mail from the air to stations behind this one (RFC 8494 3.3), and reports recipients that
+// cannot be relayed.
 #pragma once
 
 #include <vector>
@@ -17,14 +17,14 @@ namespace s5066::acp142 {
 
 class MailRelay {
  public:
-  /// All of these outlive the relay.
+  /// The arguments outlive the relay.
   MailRelay(const MailCoreConfig& config, const AddressTable& table, const UtcClock& utc,
             MailRouter& router, MailReporter& reporter)
       : config_(config), table_(table), utc_(utc), router_(router), reporter_(reporter) {}
 
-  /// Leaves in `mail` the recipients that our mail server gets. Returns what goes on to other
-  /// stations, and reports; `told` gets the lines for the log.
-  /// `by`: how it came; over any other way than P_MUL it was for us alone.
+  /// Leaves the recipients of our mail server in `mail`. Returns messages for other stations, and
+  /// reports; `told` gets the lines for the log. `by`: the protocol by which the message came; if
+  /// it is not P_MUL, the message was for us alone.
   std::vector<NewMail> relay(Instant now, const Received& received, Mail& mail,
                              std::vector<MailNews>& told, MailWay by = MailWay::p_mul);
 
@@ -32,7 +32,8 @@ class MailRelay {
   /// Tells which recipients of a message from the air are ours to deliver or to pass on.
   struct Duties {
     std::vector<bool> ours;
-    bool certain = false;  // the sender has said so, and reports nothing of these itself
+    /// The sender has named the stations, and makes no reports on these recipients.
+    bool certain = false;
   };
   Duties duties(const Received& received, Mail& mail) const;
   bool for_others(const Received& received) const;

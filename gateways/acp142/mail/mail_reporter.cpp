@@ -26,7 +26,7 @@ std::vector<NewMail> MailReporter::report(Instant now, const MailItem& item,
                                    .now = utc_.utc(now),
                                    .retry_until = item.expiry});
   if (!report) return {};
-  // The mail server of this station knows the way to senders that have no route here.
+  // The mail server of this station has a route to senders for whom the table has none.
   auto mails = router_.route(now, *report, {}, item.priority, MailRouter::Unrouted::to_mail_server);
   for (NewMail& one : mails) {
     one.about = item.id;

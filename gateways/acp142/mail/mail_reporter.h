@@ -15,7 +15,7 @@ namespace s5066::acp142 {
 
 class MailReporter {
  public:
-  /// All three outlive the reporter.
+  /// The arguments outlive the reporter.
   MailReporter(const MailCoreConfig& config, MailRouter& router, const UtcClock& utc)
       : config_(config), router_(router), utc_(utc) {}
 

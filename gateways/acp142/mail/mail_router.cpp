@@ -13,8 +13,8 @@
 
 namespace s5066::acp142 {
 
-/// The envelope comes first, then a field MT-Priority (RFC 6758), then the fields that are
-/// configured. Nothing said is 0.
+/// The precedence of the envelope comes first, then a field MT-Priority (RFC 6758), then the
+/// configured fields. Without any of them it is 0.
 void MailRouter::settle_precedence(Mail& mail, int most) const {
   Parameters& said = mail.envelope.from.parameters;
   if (!find_parameter(said, "MT-PRIORITY")) {
@@ -38,7 +38,7 @@ std::vector<NewMail> MailRouter::route(Instant now, Mail mail,
                                        Unrouted unrouted) const {
   NewMail air;
   if (!find_parameter(mail.envelope.from.parameters, "MT-PRIORITY")) {
-    // RFC 6758: what a server without the extension handed on.
+    // RFC 6758: a server without the extension put the precedence into this field.
     const int level = mt_priority_field(mail.content).value_or(0);
     if (level != 0) set_mt_priority(mail.envelope.from.parameters, level);
   }
@@ -60,7 +60,8 @@ std::vector<NewMail> MailRouter::route(Instant now, Mail mail,
     const std::string mark = i < marks.size() ? marks[i] : std::string();
     if (route->own) own.targets.push_back({recipient, {}, mark});
     for (const NodeId station : route->stations) {
-      // A mark for each row, or the second station of a group would pass for a repeat.
+      // Each row has a mark of its own, because the second station of a group would otherwise count
+      // as a repeat.
       const std::string row_mark = mark.empty() ? mark : mark + std::to_string(station.value);
       air.targets.push_back({recipient, station, row_mark});
     }
@@ -97,8 +98,9 @@ std::vector<NewMail> MailRouter::by_transmission(const NewMail& air) const {
   return mails;
 }
 
-// Several stations have a message by one transmission only where a group reaches them; those that
-// no group reaches get it one by one. The group that reaches most goes first, of two the smaller.
+// Several stations get a message by one transmission only if a group reaches them; all others get
+// it one by one. The group that reaches most stations comes first, and of two such groups the
+// smaller.
 std::vector<NewMail> MailRouter::by_group(const NewMail& air) const {
   std::set<NodeId> left;
   for (const NewTarget& target : air.targets) left.insert(target.station);
@@ -156,7 +158,7 @@ MailWay MailRouter::way_of(NodeId station) const {
   return found == config_.ways.end() ? MailWay::p_mul : found->second;
 }
 
-/// A row has stations of one kind only, unless the configuration has changed since.
+/// All stations of a row take the same form, unless the configuration has changed since.
 CdtTags MailRouter::tags_for(const MailItem& item) const {
   const bool all = std::all_of(item.targets.begin(), item.targets.end(), [&](const auto& target) {
     return config_.explicit_tags.contains(target.station);

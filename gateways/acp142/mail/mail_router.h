@@ -20,7 +20,7 @@ class MailRouter {
  public:
   enum class Unrouted : std::uint8_t { left_out, to_mail_server };
 
-  /// All three outlive the router.
+  /// The arguments outlive the router.
   MailRouter(const MailCoreConfig& config, const AddressTable& table, const UtcClock& utc)
       : config_(config), table_(table), utc_(utc) {}
 

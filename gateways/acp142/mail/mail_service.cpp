@@ -52,7 +52,7 @@ sis::Client::Config client_config(const MailConfig& config, Duration reconnect) 
   return client;
 }
 
-/// For one line of the log.
+/// Returns the addresses as text for one line of the log.
 std::string joined(const std::vector<std::string>& addresses) {
   std::string text;
   const std::size_t shown = std::min(addresses.size(), kRecipientsLogged);
@@ -429,7 +429,8 @@ void MailService::drain_air() {
   }
 }
 
-// Mail that comes before the spool has said what is known could only be refused, or taken for new.
+// Mail that comes before the spool has told the known messages could only be refused, or would
+// count as new.
 void MailService::serve() {
   if (serving_ || !mail_.started()) return;
   serving_ = true;
@@ -460,7 +461,7 @@ void MailService::drain() {
 void MailService::on_commit(SessionId session, SmtpServerCore::Commit commit) {
   const auto marks = repeat_marks(commit.mail, "smtp");
   mail_.on_mail(now(), session, std::move(commit), marks);
-  // The session is in the middle of its own work; what follows from it comes after that.
+  // The session must finish its own work before the consequences of the answer reach it.
   asio::post(io_, [this] { drain(); });
 }
 

@@ -115,12 +115,12 @@ class MailService {
   bool draining_ = false;
   bool serving_ = false;
   bool stopping_ = false;
-  std::deque<MailRequest> store_requests_;  // for which the store had no room yet
+  std::deque<MailRequest> store_requests_;  // requests that the store had no room for
   gateways::SisRequests requests_;
   std::optional<SqliteMailStore> operator_store_;
   std::unique_ptr<SmtpListener> listener_;
   std::optional<MailOperator> operator_;
-  std::unique_ptr<sis::Client> client_;  // one of the two
+  std::unique_ptr<sis::Client> client_;  // exactly one of client_ and udp_ is set
   CounterSet<sis::ClientCounter> earlier_clients_;
   std::unique_ptr<p_mul::CarrierUdp> udp_;
   std::unique_ptr<gateways::StoreThread<SqliteMailStore>> store_;

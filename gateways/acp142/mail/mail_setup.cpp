@@ -35,7 +35,7 @@ p_mul::RoundRules round_rules(const MailConfig::Rounds& rounds) {
           .resend_all = rounds.resend_all};
 }
 
-/// However small its blocks are, and with as many of parity.
+/// Limit for a received message, even with the smallest blocks and as many octets of parity.
 constexpr std::size_t kReceivedOctetsMax =
     2 *
     (kMessageOctetsMax + kEnvelopeOctetsMax + p_mul::kBlocksMax * p_mul::PMulReceiver::kBlockCost);
@@ -61,15 +61,16 @@ p_mul::PMulReceiver::Config receiver_config(const MailConfig& config) {
 }
 
 constexpr std::size_t kUdpReceivedMax = 256;
-constexpr Duration kHmtpIdleMax = std::chrono::hours(1);  // fades and other clients' data
+// Covers fades and data of other clients.
+constexpr Duration kHmtpIdleMax = std::chrono::hours(1);
 constexpr std::size_t kEnvelopeOctetsAllowed = 64u << 10;
-constexpr std::size_t kSteps = 3;  // of precedence above routine, see DeliveryRoom
+constexpr std::size_t kSteps = 3;  // steps of precedence above routine, see DeliveryRoom
 
 std::size_t most_items(const DeliveryRoom::Limits& limits) {
   return limits.items_max + kSteps * limits.items_reserve;
 }
 
-/// One message is taken while there is any room, and its envelope comes on top of it.
+/// One message is admitted while there is any room, and its envelope is added to its content.
 std::size_t most_octets(const DeliveryRoom::Limits& limits) {
   return limits.octets_max + kSteps * limits.octets_reserve + kMessageOctetsMax +
          most_items(limits) * kEnvelopeOctetsAllowed;
@@ -174,7 +175,8 @@ p_mul::CarrierUdp::Config udp_config(const MailConfig& config) {
                     .data = config.udp->data_port,
                     .ack = config.udp->ack_port};
   udp.core.rate_bps = config.udp->rate_bps;
-  udp.core.pdu_octets_max = kPduOctetsMaxUdp;  // what was cut under another configuration, too
+  // Large enough for PDUs that were cut under another configuration.
+  udp.core.pdu_octets_max = kPduOctetsMaxUdp;
   udp.core.global_group = config.udp->general_group;
   for (const auto& station : config.stations) {
     udp.core.nodes[station.node] =
@@ -227,7 +229,7 @@ HmtpCore::Config hmtp_config(const MailConfig& config) {
   hmtp.session.server.content_follows = true;
   hmtp.session.server.message_octets_max = config.smtp.message_octets_max;
   hmtp.session.server.recipients_max = config.smtp.recipients_max;
-  // Each recipient is a command, and up to twice as many are answered.
+  // Each recipient is a command, and the answers may be up to twice as many.
   hmtp.session.server.commands_without_mail_max = 2000 + 2 * config.smtp.recipients_max;
   hmtp.session.server.idle_max = kHmtpIdleMax;
   for (const auto& station : config.stations) hmtp.stations[station.node] = station.address;

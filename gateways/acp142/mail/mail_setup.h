@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the configuration of each part of a mail gateway from that of the gateway.
+// Translates the configuration of a mail gateway into those of its parts.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requests of the mail core to its spool and their results, all values. A request has exactly
-// one result, and what a result calls done survives a power cut.
+// The requests of the mail core to its spool and their results, all of them values. A request has
+// exactly one result, and a result that reports success holds after a power cut.
 #pragma once
 
 #include <chrono>
@@ -24,13 +24,14 @@ using gateways::SpoolChange;
 using gateways::SpoolState;
 using gateways::StoreTicket;
 
-/// Names one message that goes one way. Numbers rise and are never used again in a spool.
+/// Number of a message that goes one way. Numbers rise and are never used again in a spool.
 struct MailId {
   std::int64_t value = 0;
   friend auto operator<=>(const MailId&, const MailId&) = default;
 };
 
-inline constexpr std::size_t kLabelOctetsMax = 200;  // of a Message-ID that is kept
+// Limit for the part of a Message-ID that is kept.
+inline constexpr std::size_t kLabelOctetsMax = 200;
 
 enum class Transport : std::uint8_t {
   air,   // to stations
@@ -41,29 +42,30 @@ std::string_view to_string(Transport transport);
 /// A recipient of a new message.
 struct NewTarget {
   Path recipient;
-  NodeId station;    // 0: to the mail server
+  NodeId station;    // 0: the mail server
   std::string mark;  // identifies a repeat; empty if repeats are wanted
 };
 
 struct NewMail {
   Transport transport = Transport::air;
-  std::uint8_t priority = 6;  // as P_MUL counts it
+  std::uint8_t priority = 6;  // priority of P_MUL
   UtcSeconds expiry;
   UtcSeconds delay;  // when the sender is told of a delay; 0: never
   Path from;
   std::vector<NewTarget> targets;
   std::shared_ptr<const Bytes> content;
-  std::string label;    // for people: the Message-ID
-  std::string came{};   // from which client by SMTP, for people
-  MessageName heard{};  // its name on the air, if it came from there
-  MailId about{};  // the message that it reports on; 0: it is no report, or on none in the spool
+  std::string label;    // Message-ID, for people
+  std::string came{};   // SMTP client that sent it, for people
+  MessageName heard{};  // name on the air, if it came from there
+  MailId about{};  // the message that it reports on; 0: no report, or a message outside the spool
 };
 
 struct MailTarget {
   std::uint32_t number = 0;
   Path recipient;
   NodeId station;
-  std::uint32_t sequence = 0;  // of the submission `message_id`; 0: not among its destinations
+  /// Sequence in the submission `message_id`; 0: it is no destination of that.
+  std::uint32_t sequence = 0;
   SpoolState state = SpoolState::incoming;
   std::string reason;
 };
@@ -83,45 +85,45 @@ struct MailItem {
   UtcSeconds created;
   UtcSeconds expiry;
   UtcSeconds next_try;
-  UtcSeconds finished;                // 0: still open
+  UtcSeconds finished;                // 0: the target is open
   std::uint32_t message_id = 0;       // 0: not submitted
-  std::uint16_t block_octets = 0;     // of that submission
-  CdtTags tags = CdtTags::implicit_;  // of that submission
+  std::uint16_t block_octets = 0;     // block size of that submission
+  CdtTags tags = CdtTags::implicit_;  // tagging of that submission
   std::string reason;
   std::vector<MailTarget> targets;
-  std::shared_ptr<const Bytes> content;  // null if it was not asked for
+  std::shared_ptr<const Bytes> content;  // null if the request did not ask for it
 };
 
-/// The origin of a message, and what belongs to it.
+/// The origin of a message, and the messages that belong to it.
 struct MailCourse {
-  MailId first;  // of all that were made of one message, one for each way
+  MailId first;  // the first of all messages that were made of one, one for each way
   MailId about;
   MessageName heard;
   std::string came;
 };
 
-/// The messages that an operator wants to see.
+/// The conditions for messages that an operator wants to see.
 struct MailFilter {
-  bool finished = false;  // finished messages, too
+  bool finished = false;  // includes finished messages
   std::optional<SpoolState> state{};
-  std::optional<NodeId> station{};  // has an open target there; with `finished` any target
-  std::string from{};               // the address of the sender
+  std::optional<NodeId> station{};  // with an open target there, or with `finished` any target
+  std::string from{};               // address of the sender
 };
 
-/// The messages that are open for a station.
+/// The open messages for a station.
 struct WaitingMail {
   std::uint64_t mails = 0;
   std::uint64_t octets = 0;
-  UtcSeconds next_try;  // the first
+  UtcSeconds next_try;  // the earliest next try
 };
 
 struct StationRow {
   NodeId station;
   std::uint32_t sequence = 0;
-  std::uint32_t failures = 0;  // in a row
+  std::uint32_t failures = 0;  // failures in a row
   UtcSeconds dead_until;
   std::string reason;
-  UtcSeconds heard{};  // the last PDU of the station; 0: none so far
+  UtcSeconds heard{};  // time of the last PDU of the station; 0: none so far
 };
 
 /// Gives the next submission of a message a new number, because its octets differ from those of the
@@ -134,9 +136,9 @@ inline void renumber(MailItem& item) {
 
 // --- Requests ------------------------------------------------------------------------------------
 
-/// Keeps all messages or none; targets whose mark is known are left out. With `name` it also keeps
-/// that the message came from the air. A name that came before is a repeat if its content is equal
-/// or its first message has not expired; no message of a repeat is kept. Answer: MailKept;
+/// Keeps all messages or none, without targets whose mark is known. With `name` it also keeps that
+/// the message came from the air. A name that came before is a repeat if its content is equal or
+/// its first message has not expired; no message of a repeat is kept. Answer: MailKept;
 /// `queue_full` over the limits of the spool.
 struct AcceptMail {
   std::vector<NewMail> mails;
@@ -151,7 +153,7 @@ struct TakeDue {
   Transport transport = Transport::air;
   UtcSeconds now;
   std::uint32_t items_max = 1;
-  bool expired_only = false;  // only those that have expired
+  bool expired_only = false;  // takes expired messages only
   // Limit for the octets of content. The first message is taken whatever its size.
   std::uint64_t octets_max = std::numeric_limits<std::uint64_t>::max();
   std::optional<DeliveryRoom> room{};  // none: room for all
@@ -182,13 +184,13 @@ struct SaveOutcome {
   UtcSeconds now;
   std::vector<NewMail> reports;
 };
-/// Takes messages whose senders are to be told that they are late, with content; states stay as
-/// they are. Answer: TakenMail.
+/// Takes messages that are late and whose senders are to be told, with content; states stay as they
+/// are. Answer: TakenMail.
 struct TakeDelayed {
   UtcSeconds now;
   std::uint32_t items_max = 1;
 };
-/// Keeps that the sender was told of a delay, so that he is told once. Answer: Done.
+/// Keeps that the sender was told of a delay, so that the report is not repeated. Answer: Done.
 struct SaveDelayed {
   MailId id;
   UtcSeconds now;
@@ -208,8 +210,8 @@ struct WakeMail {
 struct Resume {
   UtcSeconds now;
 };
-/// Call from time to time. `step` is by how much the clock was set since the last call. All stored
-/// times are moved by it, so that waits keep their length. Answer: Done.
+/// Call from time to time. `step` is the change of the clock since the last call. All stored times
+/// are moved by it, so that waits keep their length. Answer: Done.
 struct NoteClock {
   UtcSeconds now;
   std::chrono::seconds step{};
@@ -218,7 +220,7 @@ struct NoteClock {
 struct PurgeMail {
   enum class Part : std::uint8_t {
     mails,
-    marks,     // which identify repeats from SMTP
+    marks,     // marks that identify repeats from SMTP
     received,  // numbers from the air
   };
   UtcSeconds now;
@@ -239,16 +241,16 @@ struct MailRequest {
 struct MailKept {
   enum class Repeat : std::uint8_t {
     none,
-    same,   // a repeat from the air
-    other,  // another message under a number that is still in use
+    same,   // the message is a repeat from the air
+    other,  // another message has this number, which is still in use
   };
   std::vector<MailId> ids;
   Repeat repeat = Repeat::none;
-  MailId repeat_of{};  // if all targets were known: the first message, if the spool still has it
+  MailId repeat_of{};  // the first message, if all targets were known and the spool still has it
 };
 struct TakenMail {
   std::vector<MailItem> items;
-  std::optional<UtcSeconds> next_delay{};  // of TakeDelayed: when the next one is late
+  std::optional<UtcSeconds> next_delay{};  // for TakeDelayed: when the next message is late
 };
 struct Resumed {
   std::uint32_t last_message_id = 0;
@@ -256,7 +258,7 @@ struct Resumed {
   std::vector<std::pair<MessageName, UtcSeconds>> received;
 };
 struct Done {};
-/// Tells that more is left to delete.
+/// More is left to delete.
 struct PurgedInPart {};
 using MailAnswer = std::variant<MailKept, TakenMail, Resumed, Done, PurgedInPart>;
 

@@ -32,7 +32,7 @@ bool is_keyword(std::string_view text) {
   });
 }
 
-/// Returns where the closing bracket stands; a quoted local part may hold one.
+/// Returns the position of the closing bracket. A quoted local part may contain brackets.
 std::size_t find_close(std::string_view line) {
   bool quoted = false;
   for (std::size_t i = 1; i < line.size(); ++i) {
@@ -78,7 +78,7 @@ Result<std::string> parse_address(std::string_view text, PathUse use) {
     if (use == PathUse::reverse) return std::string();
     return bad("the address of the recipient is empty");
   }
-  if (text.front() == '@') {  // a source route, which is to be ignored
+  if (text.front() == '@') {  // a source route, which is ignored
     const std::size_t colon = text.find(':');
     if (colon == std::string_view::npos) return bad("the source route has no ':'");
     text.remove_prefix(colon + 1);
@@ -102,7 +102,7 @@ bool is_number(std::string_view text, long long min, long long max) {
   return error == std::errc() && end == text.data() + text.size() && value >= min && value <= max;
 }
 
-/// RFC 3461 4: printable, '+' and '=' only as "+XX".
+/// RFC 3461 4: printable characters; '+' and '=' only as "+XX".
 bool is_xtext(std::string_view text, std::size_t octets_max) {
   if (text.size() > octets_max) return false;
   const auto is_hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'F'); };
@@ -129,13 +129,13 @@ bool is_notify(std::string_view text) {
   }
 }
 
-/// RFC 2852 4: seconds, ';', R or N, T where tracing is asked for.
+/// RFC 2852 4: seconds, ';', R or N, and T if tracing is asked for.
 bool is_deliver_by(std::string_view text) {
   const std::size_t semicolon = text.find(';');
   if (semicolon == std::string_view::npos) return false;
   const std::string mode = lower_case(text.substr(semicolon + 1));
   const bool known = mode == "r" || mode == "n" || mode == "rt" || mode == "nt";
-  const long long least = mode.front() == 'r' ? 1 : -999999999;  // R wants a time that is left
+  const long long least = mode.front() == 'r' ? 1 : -999999999;  // R needs a positive time
   return known && is_number(text.substr(0, semicolon), least, 999999999);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The form in which the parts of the mail gateway hand a message to each other: envelope,
-// parameters of the SMTP extensions (RFC 3461, 6710, 2852, 6152, 3030), and the one line format
-// that SMTP commands and MULE payloads share (RFC 5321 4.1.2, RFC 8494 3.1).
+// The form of a message between the parts of the mail gateway: envelope, parameters of the SMTP
+// extensions (RFC 3461, 6710, 2852, 6152, 3030), and the line format that SMTP commands and MULE
+// payloads share (RFC 5321 4.1.2, RFC 8494 3.1).
 #pragma once
 
 #include <cstddef>
@@ -18,14 +18,16 @@
 
 namespace s5066::acp142 {
 
-inline constexpr std::size_t kAddressOctetsMax = 254;    // RFC 5321 4.5.3.1.3, without brackets
-inline constexpr std::size_t kLocalPartOctetsMax = 64;   // RFC 5321 4.5.3.1.1
-inline constexpr std::size_t kPathLineOctetsMax = 2048;  // 512, and what the extensions add
+inline constexpr std::size_t kAddressOctetsMax = 254;   // RFC 5321 4.5.3.1.3, without brackets
+inline constexpr std::size_t kLocalPartOctetsMax = 64;  // RFC 5321 4.5.3.1.1
+// 512 octets, and those of the extensions.
+inline constexpr std::size_t kPathLineOctetsMax = 2048;
 inline constexpr std::size_t kParametersMax = 16;
 inline constexpr int kMtPriorityMin = -9;  // RFC 6710
 inline constexpr int kMtPriorityMax = 9;
 
-/// "NOTIFY=NEVER"; the keyword is kept in capitals, the value is empty where there is none.
+/// A parameter such as "NOTIFY=NEVER". The keyword is in capitals; the value is empty if there is
+/// none.
 struct Parameter {
   std::string keyword;
   std::string value;
@@ -54,8 +56,8 @@ struct Mail {
 
 enum class PathUse : std::uint8_t { reverse, forward };
 
-/// "<a@b> KEY=VALUE …". Refuses control characters, octets above 127, and lengths over the limits;
-/// drops a source route (RFC 5321 4.1.1.3). The meaning of parameters is not checked.
+/// Reads "<a@b> KEY=VALUE …". Refuses control characters, octets above 127, and lengths over the
+/// limits; drops a source route (RFC 5321 4.1.1.3). The meaning of parameters is not checked.
 Result<Path> parse_path(std::string_view line, PathUse use);
 std::string to_string(const Path& path);
 
@@ -71,18 +73,17 @@ bool same_but_for_case(std::string_view a, std::string_view b);
 
 /// Returns MT-PRIORITY of a message (RFC 6710), -9..9; 0 if it is not given.
 int mt_priority(const Parameters& from);
-/// The level that a header field MT-Priority gives to a message (RFC 6758), nothing where there is
-/// none that makes sense.
+/// Returns the level in a header field MT-Priority (RFC 6758); nothing if there is no valid one.
 std::optional<int> mt_priority_field(ByteSpan content);
-/// RFC 6758 3.3: what the envelope cannot carry goes on in the one field of that name. Returns the
-/// content with this field; nothing if the message has no precedence.
+/// RFC 6758 3.3: a precedence that the envelope cannot carry goes on in this field. Returns the
+/// content with the field; nothing if the message has no precedence.
 std::optional<Bytes> with_priority_field(const Mail& mail);
 /// Replaces the MT-PRIORITY of a message.
 void set_mt_priority(Parameters& from, int level);
-/// 6 - MT-PRIORITY, not below 0 (RFC 8494 3).
+/// Returns 6 - MT-PRIORITY, not below 0 (RFC 8494 3).
 std::uint8_t p_mul_priority(int mt_priority);
 
-/// The events of which the sender of the message wants to be told (RFC 3461 4.1).
+/// The events that the sender of the message wants reported (RFC 3461 4.1).
 struct Notify {
   bool success = false;
   bool failure = true;
@@ -90,38 +91,38 @@ struct Notify {
 };
 Notify notify_of(const Parameters& recipient);
 
-/// The value of the first header field of that name, unfolded; empty where there is none. Looks at
-/// no more than the header section.
+/// Returns the unfolded value of the first header field of that name; empty if there is none. Reads
+/// only the header section.
 std::string header_field(ByteSpan content, std::string_view name);
-/// How many header fields of that name there are.
+/// Returns the number of header fields of that name.
 std::size_t count_header_fields(ByteSpan content, std::string_view name);
-/// How many of them have that text in them.
+/// Returns the number of header fields of that name that contain the text.
 std::size_t count_header_fields_with(ByteSpan content, std::string_view name,
                                      std::string_view text);
-/// The octets up to and with the empty line that ends the header section.
+/// Returns the octets of the header section, including the empty line that ends it.
 std::size_t header_octets(ByteSpan content);
 
-/// The octets of the header field that `text` begins with, if it is of that name, with the CRLF
-/// that ends it; else 0.
+/// Returns the octets of the header field at the beginning of `text`, including its CRLF; 0 if it
+/// has another name.
 std::size_t field_octets(std::string_view text, std::string_view name);
-/// The content without all header fields of these names.
+/// Returns the content without all header fields of these names.
 Bytes without_header_fields(ByteSpan content, std::initializer_list<std::string_view> names);
 
-/// The form of the lines of a content. SMTP's DATA may carry neither a CR nor an LF alone, because
-/// different servers read such an end of line differently.
+/// Properties of the lines of a content. SMTP's DATA may carry neither a CR nor an LF alone,
+/// because servers read such an end of line differently.
 struct LineCheck {
-  bool bare = false;        // a CR or LF alone
-  bool zero = false;        // a zero octet
-  bool eight_bit = false;   // an octet above 127
-  std::size_t longest = 0;  // octets of the longest line with its end
+  bool bare = false;        // a CR or LF stands alone
+  bool zero = false;        // there is a zero octet
+  bool eight_bit = false;   // there is an octet above 127
+  std::size_t longest = 0;  // octets of the longest line, including its end
 };
 LineCheck check_lines(ByteSpan content);
 
-/// Returns the content in the form of SMTP's DATA: stuffed dots, an end of line at the end, and the
-/// line of one dot.
+/// Returns the content in the form of SMTP's DATA: with stuffed dots, an end of line at the end,
+/// and the final line with one dot.
 std::string stuffed(ByteSpan content);
 
-/// "Sat, 14 Nov 2026 23:13:20 +0000" (RFC 5322 3.3)
+/// Returns text like "Sat, 14 Nov 2026 23:13:20 +0000" (RFC 5322 3.3).
 std::string mail_date(UtcSeconds utc);
 
 }  // namespace s5066::acp142

@@ -12,7 +12,7 @@ namespace s5066::acp142 {
 namespace {
 
 constexpr std::size_t kLineOctets = 76;
-// Limit for reading: more than P_MUL has destinations, and than a thousand recipients need.
+// Limit for reading. P_MUL has fewer destinations, and a thousand recipients need fewer.
 constexpr std::size_t kStationsMax = 1000;
 constexpr std::size_t kFieldOctetsMax = 1u << 20;
 

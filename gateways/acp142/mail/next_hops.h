@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of the stations of one transmission each recipient is for. All of them get one payload with
-// the recipients of all, and RFC 8494 has no place to say whose is whose; a station that relays
-// would have to guess. So where a transmission is for more than one station, the content begins
-// with a header field of ours, which the receiving gateway takes away:
+// The field that tells for which stations of one transmission each recipient is. All stations get
+// one payload with all recipients, and RFC 8494 has no place for this; a station that relays would
+// have to guess. So if a transmission is for more than one station, the content begins with a
+// header field of this suite, which the receiving gateway removes:
 //
 //   MULE-Next-Hop: 10.1.1.1; 10.1.1.2 1 3-5 10.1.1.3 2
 //
@@ -29,14 +29,15 @@ constexpr std::string_view kNextHopsName = "MULE-Next-Hop";
 /// Returns the field; empty if all recipients are at one station. Equal input gives equal text.
 std::string next_hops_field(NodeId sender, const NextHops& hops);
 
-/// Takes the field away if the content begins with it. None where it does not, or where the field
-/// is not by `sender`, or makes no sense for so many recipients, of whom none may be left out.
+/// Removes the field if the content begins with it. Returns nothing if the field is absent, is not
+/// by `sender`, or does not fit the number of recipients; it must name all of them.
 std::optional<NextHops> take_next_hops(NodeId sender, std::size_t recipients, Bytes& content);
 
-/// Removes every such field from the header of a message that no gateway of ours sent.
+/// Removes every such field from the header of a message that did not come from a gateway of this
+/// suite.
 void drop_next_hops(Bytes& content);
 
-/// "10.1.1.1"
+/// Returns text like "10.1.1.1".
 std::string dotted(NodeId node);
 
 }  // namespace s5066::acp142

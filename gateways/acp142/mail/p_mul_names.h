@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names of P_MUL that the mail gateway uses throughout, without their namespace.
+// Names of P_MUL that the mail gateway uses without their namespace.
 #pragma once
 
 #include "gateways/p_mul/message_port.h"

@@ -11,7 +11,7 @@ constexpr std::size_t kMarkOctets = 16;
 
 }  // namespace
 
-// The content is hashed once, and not again for each of perhaps a thousand recipients.
+// The content is hashed once for all recipients, of which there may be a thousand.
 std::vector<std::string> repeat_marks(const Mail& mail, std::string_view way) {
   const std::string id = header_field(mail.content, "Message-ID");
   const std::string date = header_field(mail.content, "Date");

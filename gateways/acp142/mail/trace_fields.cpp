@@ -12,12 +12,13 @@
 namespace s5066::acp142 {
 namespace {
 
-constexpr std::size_t kTracesOctetsMax = 64u << 10;  // of a content, searched for trace fields
+// Part of a content that is searched for trace fields.
+constexpr std::size_t kTracesOctetsMax = 64u << 10;
 constexpr std::size_t kClocksMax = 4096;
 constexpr const char* kProtocols[] = {"MULE", "CFTP", "HMTP", "ESMTP", "ESMTPS"};
 
-/// Returns the time in the first trace field of the node, as its gateway writes it: "id SECONDS.N
-/// (MULE 10.1.1.1)". `at`: where to begin; then the place behind the field's mark.
+/// Returns the time in the first trace field of the node, in the form of its gateway: "id SECONDS.N
+/// (MULE 10.1.1.1)". `at`: the place to begin; afterwards the place behind the field's mark.
 std::optional<UtcSeconds> next_trace_time(std::string_view content, NodeId node, std::size_t& at) {
   std::size_t mark = std::string_view::npos;
   std::size_t octets = 0;
@@ -51,9 +52,10 @@ bool has_first_trace_of(const Bytes& content, NodeId node) {
   });
 }
 
-// No PDU carries the time of day, but the trace field of a gateway of ours does. A message that
-// came to us was written to by the station before; a report, or a message that comes back, was sent
-// by us before the station wrote to it. Both show a difference that is at least so large.
+// No PDU carries the time of day, but the trace field of a gateway of this suite does. The station
+// before us wrote into a message after it was sent to it. We sent a report, or a message that comes
+// back, before the station wrote into it. Both give a lower bound of the difference between the
+// clocks.
 std::optional<std::string> TraceClocks::note(Instant now, UtcSeconds utc, NodeId source,
                                              const Bytes& content) {
   const std::string_view text(reinterpret_cast<const char*>(content.data()),

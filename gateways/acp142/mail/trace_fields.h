@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Received fields that gateways of ours write. A field names the station in a comment and has
-// the time of day in its id: "id SECONDS.N (MULE 10.1.1.1)". So it shows that a message has been
-// here before, and by how much the clock of another station differs from ours.
+// The Received fields of gateways of this suite. A field names the station in a comment and has the
+// time of day in its id: "id SECONDS.N (MULE 10.1.1.1)". It shows that a message has been here
+// before, and the difference between the clock of another station and ours.
 #pragma once
 
 #include <chrono>
@@ -27,14 +27,14 @@ class TraceClocks {
  public:
   /// The least difference between the clock of a station and ours.
   struct Apart {
-    std::chrono::seconds ahead{};  // of ours; negative: behind
+    std::chrono::seconds ahead{};  // lead over our clock; negative: it is behind
     Instant seen_at{};
   };
 
   TraceClocks(NodeId ours, std::chrono::seconds tolerance) : ours_(ours), tolerance_(tolerance) {}
 
-  /// Compares the clocks by the fields of a message that came from the station. Returns what to say
-  /// in the log, at most once in 10 minutes for each station.
+  /// Compares the clocks by the fields of a message that came from the station. Returns the text
+  /// for the log, at most once in 10 minutes for each station.
   std::optional<std::string> note(Instant now, UtcSeconds utc, NodeId source, const Bytes& content);
   /// Call when our clock was set.
   void clear() { apart_.clear(); }
