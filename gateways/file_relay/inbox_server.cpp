@@ -106,7 +106,7 @@ bool InboxServer::on_store_result(const gateways::StoreResult& result) {
   if (pending.request.request == InboxRequest::get) enqueued_ = true;
   if (pending.request.request == InboxRequest::remove) {
     RelayEvent event;
-    event.kind = RelayEvent::Kind::file_removed;
+    event.kind = RelayEvent::Kind::file_deleted;
     event.peer = pending.from;
     event.detail = pending.request.path;
     events_.push_back(std::move(event));

@@ -40,7 +40,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(RelayEvent::Kind
                    "station_answering",
                    "service_found",
                    "service_absent",
-                   "file_removed",
+                   "file_deleted",
                    "message_ignored",
                    "sent"};
 

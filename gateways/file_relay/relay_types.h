@@ -73,7 +73,7 @@ struct RelayEvent {
     station_answering,  // it was silent and has been heard
     service_found,      // the station has the transfer service
     service_absent,     // the station does not have it, so files go by BFTP
-    file_removed,       // from the inbox, by another station
+    file_deleted,       // from the inbox, by another station
     message_ignored,    // a message of the transfer service that cannot be read
     sent,               // without acknowledgement
     count
