@@ -31,7 +31,7 @@ class SpoolKeeper {
     std::string program;  // an error calls another process that has the spool "another PROGRAM"
     BackupSettings backup;
     std::uint64_t reserve_octets = 0;  // of the file PATH.reserve
-    /// As in SpoolRecovery::Config.
+    /// SpoolRecovery::Config describes it.
     std::function<Result<void>(Database& fresh, SpoolReport& report)> review;
     /// Tells the operator of a recovery, which is in the log already. Empty: the log is enough.
     std::function<Result<void>(const SpoolReport& report)> tell{};

@@ -23,7 +23,7 @@ class KnownMessages {
     Instant until{};
     Instant expires{};  // after this time another message may have its number
     OwedAck owing;
-    /// From before our start, so it is unknown whether it was acknowledged.
+    /// The message is from before our start, so it is unknown whether it was acknowledged.
     bool before_start = false;
   };
 

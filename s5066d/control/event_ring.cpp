@@ -27,8 +27,20 @@ void EventRing::write(LogLevel level, std::string_view line) {
   sink_.write(level, line);
   if (level == LogLevel::debug) return;
   const std::lock_guard lock(mutex_);
-  if (events_.size() == kEventsMax) events_.pop_front();
+  if (events_.size() == kEventsMax) drop_one();
   events_.push_back({++sequence_, utc_clock_(), level, std::string(kept_part(line))});
+  infos_ += level == LogLevel::info;
+}
+
+void EventRing::drop_one() {
+  auto event = events_.begin();
+  if (infos_ > kEventsMax / 2) {
+    const auto is_info = [](const LoggedEvent& one) { return one.level == LogLevel::info; };
+    event = std::find_if(events_.begin(), events_.end(), is_info);
+  }
+  infos_ -= event->level == LogLevel::info;
+  dropped_ = std::max(dropped_, event->sequence);
+  events_.erase(event);
 }
 
 std::vector<LoggedEvent> EventRing::last(const EventFilter& filter) const {
@@ -49,7 +61,7 @@ std::uint64_t EventRing::newest() const {
 
 std::uint64_t EventRing::oldest() const {
   const std::lock_guard lock(mutex_);
-  return events_.empty() ? 0 : events_.front().sequence;
+  return events_.empty() ? 0 : dropped_ + 1;
 }
 
 }  // namespace s5066::control

@@ -34,8 +34,10 @@ struct EventFilter {
   std::uint64_t after = 0;  // only lines with a larger sequence
 };
 
-/// Passes each line on to another sink and keeps the last kEventsMax. Lines of level debug are
-/// passed on and not kept, because each D_PDU is one. May be used from any thread.
+/// Passes each line on to another sink and keeps kEventsMax lines. The oldest line gives way to a
+/// new one, but if more than half of the lines are of level info, the oldest of these does, so that
+/// lines about traffic do not displace warnings and errors. Lines of level debug are passed on and
+/// not kept, because each D_PDU is one. May be used from any thread.
 class EventRing final : public LogSink {
  public:
   static constexpr std::size_t kEventsMax = 1000;
@@ -50,15 +52,20 @@ class EventRing final : public LogSink {
 
   /// Returns the last lines that meet the filter, oldest first.
   std::vector<LoggedEvent> last(const EventFilter& filter) const;
-  /// Returns the sequence of the newest and of the oldest line that is kept; 0 if there is none.
+  /// Returns the sequence of the newest line; 0 if there is none.
   std::uint64_t newest() const;
+  /// Returns the sequence from which on all lines are kept; 0 if there is none.
   std::uint64_t oldest() const;
 
  private:
+  void drop_one();
+
   LogSink& sink_;
   std::function<Duration()> utc_clock_;
   mutable std::mutex mutex_;  // guards everything below
   std::uint64_t sequence_ = 0;
+  std::uint64_t dropped_ = 0;  // the highest sequence that is not kept any more
+  std::size_t infos_ = 0;      // lines of level info in `events_`
   std::deque<LoggedEvent> events_;
 };
 

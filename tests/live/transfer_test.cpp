@@ -139,6 +139,8 @@ TEST(LiveTransfer, every_primitive_on_sap_5_shows_what_it_means) {
   EXPECT_EQ(alpha.confirmed, sent.size());
   EXPECT_EQ(alpha.failed, 1u);
   EXPECT_EQ(bravo.received, sent);
+  const std::string ended = pair.ask("alpha", "events event=updu_ended");
+  EXPECT_NE(ended.find("\"confirmed\""), std::string::npos) << ended;
   EXPECT_GE(expect_dissected(alpha_tap), 2 + 2 * sent.size());
   EXPECT_GE(expect_dissected(bravo_tap), 2 + sent.size());
 }

@@ -56,6 +56,24 @@ TEST_F(Ring, keeps_the_last_events_and_passes_all_lines_on) {
   EXPECT_EQ(last({.count = EventRing::kEventsMax + 99}).size(), EventRing::kEventsMax);
 }
 
+TEST_F(Ring, lines_about_traffic_displace_no_more_than_half_of_the_warnings) {
+  const auto count = [&](LogLevel least) {
+    return last({.count = EventRing::kEventsMax, .least = least}).size();
+  };
+  for (int i = 1; i <= 700; ++i) ring.write(LogLevel::warning, "fault n=" + std::to_string(i));
+  for (int i = 1; i <= 5000; ++i) ring.write(LogLevel::info, "traffic n=" + std::to_string(i));
+  EXPECT_EQ(count(LogLevel::warning), EventRing::kEventsMax / 2 - 1);
+  EXPECT_EQ(count(LogLevel::info), EventRing::kEventsMax);
+  EXPECT_EQ(last({.count = 1, .least = LogLevel::warning}).at(0), "fault n=700");
+  EXPECT_EQ(last({.count = 1}).at(0), "traffic n=5000");
+  // A reader that asks for later lines sees whether some are missing.
+  const std::uint64_t oldest = ring.oldest();
+  EXPECT_EQ(last({.count = EventRing::kEventsMax, .after = oldest - 1}).size(),
+            ring.newest() - oldest + 1);
+  for (int i = 1; i <= 5000; ++i) ring.write(LogLevel::error, "fault");
+  EXPECT_EQ(count(LogLevel::error), EventRing::kEventsMax);
+}
+
 TEST_F(Ring, a_filter_has_level_event_text_and_sequence) {
   ring.write(LogLevel::info, "link peer=1.2.3.4");
   ring.write(LogLevel::warning, "link_lost peer=1.2.3.4");
