@@ -67,6 +67,13 @@ void check_proxy(const Section& proxy, const ip_client::IpConfig& setup) {
       })) {
     proxy.complain("name_station", "is not in the table");
   }
+  if (proxy.has("dns") && !setup.proxy.enabled) {
+    proxy.complain("dns", "needs enabled: true");
+  }
+  const ip_client::DnsConfig& dns = setup.proxy.dns;
+  if (dns.resolver && !dns.answer) {
+    proxy.nested("dns").complain("resolver", "is of no use without answer: true");
+  }
 }
 
 }  // namespace

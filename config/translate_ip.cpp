@@ -93,6 +93,17 @@ void translate_interface(const proto::IpInterface& from, ip_client::IpConfig& to
   if (from.has_default_route()) to.default_route = from.default_route();
 }
 
+void translate_dns(const proto::ProxyDns& from, ip_client::DnsConfig& to) {
+  to.address = from.address();
+  if (from.has_port()) to.port = static_cast<std::uint16_t>(from.port());
+  if (from.has_timeout_s()) to.timeout = std::chrono::seconds(from.timeout_s());
+  to.answer = from.answer();
+  if (from.has_resolver()) to.resolver = address_of(from.resolver());
+  if (from.has_resolver_port()) {
+    to.resolver_port = static_cast<std::uint16_t>(from.resolver_port());
+  }
+}
+
 void translate_proxy(const proto::TcpProxy& from, ip_client::ProxyConfig& to) {
   if (from.has_enabled()) to.enabled = from.enabled();
   if (from.has_socks_address()) to.socks_address = from.socks_address();
@@ -112,6 +123,7 @@ void translate_proxy(const proto::TcpProxy& from, ip_client::ProxyConfig& to) {
   if (from.has_interactive_priority()) {
     to.interactive_priority = static_cast<std::uint8_t>(from.interactive_priority());
   }
+  translate_dns(from.dns(), to.dns);
 }
 
 }  // namespace

@@ -21,6 +21,10 @@ constexpr CounterTable<ProxyCounter> kTable({
      "servers that a far end wanted and that did not answer"},
     {ProxyCounter::not_allowed, "proxy_not_allowed", "connections",
      "servers that a far end wanted and that proxy.allow does not have"},
+    {ProxyCounter::dns_served, "proxy_dns_served", "connections",
+     "connections made to our resolver for a far end"},
+    {ProxyCounter::dns_refused, "proxy_dns_refused", "connections",
+     "connections to our resolver that a far end filled with other octets than DNS questions"},
     {ProxyCounter::connections, "proxy_connections", "connections", "TCP connections now",
      CounterKind::gauge},
 });

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "gateways/ip_client/dns_types.h"
 #include "gateways/ip_client/ip_address.h"
 #include "s5066d/base/counter_set.h"
 #include "s5066d/base/ids.h"
@@ -25,7 +26,8 @@ struct ProxyConfig {
   std::uint16_t socks_port = 1080;  // 0: no SOCKS5
   bool transparent = false;
   std::vector<ProxyAllow> allow;        // a far end may connect to nothing else
-  std::optional<Address> name_station;  // resolves names of SOCKS5 clients
+  std::optional<Address> name_station;  // resolves names of SOCKS5 clients and of the DNS stub
+  DnsConfig dns;
   bool compress = true;
   std::uint32_t streams_max = 512;
   std::uint8_t priority = 4;
@@ -41,6 +43,8 @@ enum class ProxyCounter : std::uint8_t {
   connected,
   connect_failed,
   not_allowed,
+  dns_served,
+  dns_refused,
   connections,
   count
 };

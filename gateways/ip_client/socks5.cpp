@@ -22,8 +22,9 @@ Bytes Socks5::answer(Reply reply) {
   return {kVersion, static_cast<std::uint8_t>(reply), 0, kIpv4, 0, 0, 0, 0, 0, 0};
 }
 
-void Socks5::fail(Bytes reply) {
-  out_ = std::move(reply);
+/// The answer to the greeting may still wait when the request behind it is refused.
+void Socks5::fail(const Bytes& reply) {
+  append(out_, reply);
   state_ = State::failed;
   in_.clear();
 }

@@ -41,7 +41,7 @@ class Socks5 {
  private:
   bool read_greeting();
   bool read_request();
-  void fail(Bytes reply);
+  void fail(const Bytes& reply);
 
   State state_ = State::greeting;
   Bytes in_;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "gateways/ip_client/net_link.h"
+#include "gateways/ip_client/resolver_list.h"
 
 namespace s5066::ip_client {
 
@@ -85,6 +86,7 @@ TcpProxy::TcpProxy(asio::io_context& io, const ProxyConfig& config, std::string 
       v4_retry_(io),
       v6_retry_(io) {
   make_hooks();
+  if (!config_.dns.address.empty()) make_dns_stub(seed);
 }
 
 TcpProxy::~TcpProxy() = default;
@@ -98,6 +100,7 @@ void TcpProxy::list(CounterRows& rows) const {
   counters.set(ProxyCounter::connections, connections_.size());
   counters.list(rows);
   core_.counters().list(rows);
+  if (dns_) dns_->list(rows);
 }
 
 // --- Start and stop ------------------------------------------------------------------------------
@@ -105,6 +108,7 @@ void TcpProxy::list(CounterRows& rows) const {
 void TcpProxy::start() {
   if (config_.socks_port != 0) open_socks();
   if (config_.transparent) open_transparent();
+  if (dns_) dns_->start();
 }
 
 void TcpProxy::stop() {
@@ -122,6 +126,8 @@ void TcpProxy::stop() {
     dial->timer.cancel();
   }
   dials_.clear();
+  if (dns_) dns_->stop();
+  far_questions_.clear();
   // Applications see a reset, because the octets that wait are lost.
   for (const Connection& connection : connections_) connection->close(true);
   connections_.clear();
@@ -352,8 +358,84 @@ void TcpProxy::over(const Connection& connection, bool failed) {
 
 void TcpProxy::forget(const Connection& connection) {
   const Connection kept = connection;
-  if (kept->stream) by_stream_.erase(*kept->stream);
+  if (kept->stream) {
+    by_stream_.erase(*kept->stream);
+    far_questions_.erase(*kept->stream);
+  }
   connections_.erase(kept);
+}
+
+// --- DNS -----------------------------------------------------------------------------------------
+
+void TcpProxy::make_dns_stub(std::uint64_t seed) {
+  dns_ = std::make_unique<DnsStub>(
+      io_, config_.dns,
+      DnsStub::Hooks{.now = [this] { return now(); },
+                     .open = [this](ByteSpan question) { return ask_far_resolver(question); },
+                     .close =
+                         [this](streams::StreamId id) {
+                           core_.request_reset(now(), id, ResetCode::by_application);
+                           drain();
+                         }},
+      seed, log_);
+}
+
+std::optional<streams::StreamId> TcpProxy::ask_far_resolver(ByteSpan question) {
+  const auto station = station_of_names();
+  if (!station) {
+    log_refused("no station resolves names; set name_station");
+    return std::nullopt;
+  }
+  // Compression makes so few octets no fewer.
+  const auto opened = core_.request_open(now(), *station, kFarResolver, false);
+  if (!opened) return std::nullopt;
+  core_.request_write(now(), *opened, question);
+  asio::post(io_, [this] { drain(); });
+  return *opened;
+}
+
+/// Connects a stream of the far end to the resolver of this host. A resolver whose address is that
+/// of our own stub would ask by radio and is left out.
+void TcpProxy::dial_resolver(const std::shared_ptr<Dial>& dial) {
+  if (!config_.dns.answer) return not_allowed(dial);
+  const auto resolvers =
+      config_.dns.resolver ? std::vector{*config_.dns.resolver} : resolvers_of_host();
+  for (const IpAddress& resolver : resolvers) {
+    if (is_own_listener(resolver, config_.dns.resolver_port)) continue;
+    dial->addresses.emplace_back(asio::ip::make_address(to_string(resolver)),
+                                 config_.dns.resolver_port);
+  }
+  std::reverse(dial->addresses.begin(), dial->addresses.end());
+  if (dial->addresses.empty()) return not_allowed(dial);
+  counters_.add(ProxyCounter::dns_served);
+  far_questions_.emplace(dial->id, DnsFrames(kDnsQuestionOctetsMax));
+  connect_next(dial);
+}
+
+/// Returns false for octets of a far end that are no DNS question and go to our resolver.
+bool TcpProxy::is_valid_question(streams::StreamId id, ByteSpan octets) {
+  const auto found = far_questions_.find(id);
+  if (found == far_questions_.end()) return true;
+  DnsFrames& frames = found->second;
+  frames.on_octets(octets);
+  while (const auto message = frames.poll_message()) {
+    if (!parse_dns_question(*message)) return false;
+  }
+  return !frames.failed();
+}
+
+void TcpProxy::refuse_questions(streams::StreamId id) {
+  counters_.add(ProxyCounter::dns_refused);
+  far_questions_.erase(id);
+  if (const auto dial = dials_.find(id); dial != dials_.end()) {
+    return dial_failed(dial->second, ResetCode::protocol_error);
+  }
+  if (const auto found = by_stream_.find(id); found != by_stream_.end()) {
+    const Connection connection = found->second;
+    connection->close(true);
+    forget(connection);
+  }
+  core_.request_reset(now(), id, ResetCode::protocol_error);
 }
 
 // --- The core ------------------------------------------------------------------------------------
@@ -404,6 +486,10 @@ void TcpProxy::carry_out(const StreamEvent& event) {
 }
 
 void TcpProxy::carry_out(streams::Arrived& arrived) {
+  if (dns_ && dns_->on_octets(arrived.id, arrived.octets)) {
+    return core_.request_consumed(now(), arrived.id, arrived.octets.size());
+  }
+  if (!is_valid_question(arrived.id, arrived.octets)) return refuse_questions(arrived.id);
   if (const auto found = by_stream_.find(arrived.id); found != by_stream_.end()) {
     found->second->write(std::move(arrived.octets));
   } else if (const auto dial = dials_.find(arrived.id); dial != dials_.end()) {
@@ -412,6 +498,7 @@ void TcpProxy::carry_out(streams::Arrived& arrived) {
 }
 
 void TcpProxy::carry_out(const streams::Ended& ended) {
+  if (dns_ && dns_->on_over(ended.id)) return;
   if (const auto found = by_stream_.find(ended.id); found != by_stream_.end()) {
     const Connection connection = found->second;
     connection->write_end();
@@ -421,11 +508,16 @@ void TcpProxy::carry_out(const streams::Ended& ended) {
 }
 
 void TcpProxy::carry_out(const streams::Reset& reset) {
+  if (dns_ && dns_->on_over(reset.id)) return;
+  // The far end ends each question that has its answer by a reset.
+  const bool question = far_questions_.erase(reset.id) > 0;
   if (const auto found = by_stream_.find(reset.id); found != by_stream_.end()) {
     const Connection connection = found->second;
-    LogLine(log_, LogLevel::info, "stream_reset")
-        .kv("server", std::string_view(connection->target().host))
-        .kv("reason", to_string(reset.code));
+    if (!question) {
+      LogLine(log_, LogLevel::info, "stream_reset")
+          .kv("server", std::string_view(connection->target().host))
+          .kv("reason", to_string(reset.code));
+    }
     connection->close(true);
     forget(connection);
   } else if (const auto dial = dials_.find(reset.id); dial != dials_.end()) {
@@ -452,7 +544,10 @@ bool TcpProxy::is_own_listener(const IpAddress& address, std::uint16_t port) con
     error_code error;
     return one && one->local_endpoint(error).port() == port && !error;
   };
-  if (!has_port(socks_) && !has_port(transparent_v4_) && !has_port(transparent_v6_)) return false;
+  const bool dns = dns_ && dns_->port() == port;
+  if (!dns && !has_port(socks_) && !has_port(transparent_v4_) && !has_port(transparent_v6_)) {
+    return false;
+  }
   if (address.is_loopback() || address.is_unspecified()) return true;
   const auto own = addresses_of_host();
   return std::find(own.begin(), own.end(), address) != own.end();
@@ -478,6 +573,7 @@ void TcpProxy::carry_out(const streams::Opened& opened) {
   dial->timer.async_wait([this, dial](error_code error) {
     if (!error && !dial->over) dial_failed(dial, ResetCode::unreachable);
   });
+  if (opened.target == kFarResolver) return dial_resolver(dial);
   error_code error;
   const auto address = asio::ip::make_address(opened.target.host, error);
   if (!error) {
@@ -503,6 +599,10 @@ void TcpProxy::resolved(const std::shared_ptr<Dial>& dial) {
     return !allowed(ip_of(endpoint.address()), endpoint.port());
   });
   if (!dial->addresses.empty()) return connect_next(dial);
+  not_allowed(dial);
+}
+
+void TcpProxy::not_allowed(const std::shared_ptr<Dial>& dial) {
   counters_.add(ProxyCounter::not_allowed);
   LogLine(log_, LogLevel::warning, "server_not_allowed")
       .kv("server", std::string_view(dial->target.host))
@@ -546,6 +646,7 @@ void TcpProxy::dial_failed(const std::shared_ptr<Dial>& dial, ResetCode code) {
   error_code ignored;
   kept->socket.close(ignored);
   dials_.erase(kept->id);
+  far_questions_.erase(kept->id);
   core_.request_reset(now(), kept->id, code);
   if (draining_ || stopping_) return;  // the loop that called goes on
   drain();

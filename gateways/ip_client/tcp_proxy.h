@@ -17,6 +17,8 @@
 #include <vector>
 
 #include "gateways/common/sis_port.h"
+#include "gateways/ip_client/dns_frames.h"
+#include "gateways/ip_client/dns_stub.h"
 #include "gateways/ip_client/proxy_connection.h"
 #include "gateways/ip_client/proxy_types.h"
 #include "gateways/ip_client/route_table.h"
@@ -59,6 +61,7 @@ class TcpProxy {
  private:
   using Tcp = boost::asio::ip::tcp;
   using Connection = ProxyConnection::Self;
+  struct Dial;
 
   void make_hooks();
   void open_socks();
@@ -76,6 +79,13 @@ class TcpProxy {
   std::optional<Address> station_for(const std::string& host) const;
   std::optional<Address> station_of_names() const;
 
+  // DNS by the far end, and for it.
+  void make_dns_stub(std::uint64_t seed);
+  std::optional<streams::StreamId> ask_far_resolver(ByteSpan question);
+  void dial_resolver(const std::shared_ptr<Dial>& dial);
+  bool is_valid_question(streams::StreamId id, ByteSpan octets);
+  void refuse_questions(streams::StreamId id);
+
   // Actions of the core.
   void drain();
   void carry_out(const streams::StreamEvent& event);
@@ -88,8 +98,8 @@ class TcpProxy {
   void arm_timer();
 
   // Connections to servers.
-  struct Dial;
   void resolved(const std::shared_ptr<Dial>& dial);
+  void not_allowed(const std::shared_ptr<Dial>& dial);
   void connect_next(const std::shared_ptr<Dial>& dial);
   void dial_failed(const std::shared_ptr<Dial>& dial, streams::ResetCode code);
   bool is_own_listener(const IpAddress& address, std::uint16_t port) const;
@@ -117,6 +127,8 @@ class TcpProxy {
   std::set<Connection> connections_;
   std::map<streams::StreamId, Connection> by_stream_;
   std::map<streams::StreamId, std::shared_ptr<Dial>> dials_;
+  std::unique_ptr<DnsStub> dns_;                          // if it has an address
+  std::map<streams::StreamId, DnsFrames> far_questions_;  // streams of far ends to our resolver
   CounterSet<ProxyCounter> counters_;
   std::optional<Instant> refused_logged_at_;
   bool draining_ = false;

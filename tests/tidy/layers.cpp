@@ -103,7 +103,8 @@ const std::vector<Layer> kLayers = {
 
     {"ip client core",
      "gateways/ip_client/(ip_address|datagram|fragment|icmp|route_table|service_class|drop_rules|"
-     "packet_queue|ip_types|ipv6_peers|proxy_types|socks5|ip_client_core)\\.(h|cpp)",
+     "packet_queue|ip_types|ipv6_peers|proxy_types|socks5|dns_types|dns_message|"
+     "dns_frames|dns_core|ip_client_core)\\.(h|cpp)",
      {"streams", "gateway ports", "sis core", "base"},
      {},
      true},

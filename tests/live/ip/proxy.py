@@ -8,7 +8,8 @@ The test checks:
 2. The first connection by IP finds the proxy of the other station; later ones are intercepted, and
    no TCP goes over the air.
 3. Octets both ways at once, half close, and TLS pass unchanged; a refused port ends by a reset.
-4. A server that is not allowed is not connected to.
+4. A server that is not allowed is not connected to. The resolver of the far end answers questions
+   of this side by UDP and TCP, the second time from the cache.
 5. SIGKILLs at random moments (8, or as many as S5066_KILLS says) of each s5066-ip and s5066d in turn
    during transfers: no octet is wrong, and no stream ends early as if it were complete.
 6. 10,000 connections of clients that say nothing, nonsense or half a request to SOCKS5 leave no
@@ -110,10 +111,31 @@ print(made)
 """
 
 
+# Answers each question by TCP with the address 10.66.0.2, and writes a line for each.
+RESOLVER = """
+import socketserver, struct, sys
+class Handler(socketserver.StreamRequestHandler):
+    def handle(self):
+        while len(head := self.rfile.read(2)) == 2:
+            question = self.rfile.read(*struct.unpack(">H", head))
+            end = question.index(b"\\0", 12) + 5
+            answer = (question[:2] + bytes([0x81, 0x80, 0, 1, 0, 1, 0, 0, 0, 0]) + question[12:end] +
+                      bytes([0xC0, 12, 0, 1, 0, 1, 0, 0, 1, 0, 0, 4, 10, 66, 0, 2]))
+            self.wfile.write(struct.pack(">H", len(answer)) + answer)
+            print(question, flush=True)
+class Server(socketserver.ThreadingTCPServer):
+    allow_reuse_address = daemon_threads = True
+Server(("127.0.0.1", 5300), Handler).serve_forever()
+"""
+
+
 class World(two_stations.World):
     def configure(self, name):
         peer = 3 - STATIONS[name]
+        dns = {"alpha": 'address: "127.0.0.1" port: 53',
+               "bravo": 'answer: true resolver: "127.0.0.1" resolver_port: 5300'}[name]
         self.more["ip"] = (f'tcp_proxy {{ name_station: "1.2.0.{peer}" transparent: true '
+                           f'dns {{ {dns} }} '
                            f'allow {{ prefix: "10.66.0.{STATIONS[name]}/32" }} }}\n')
         super().configure(name)
 
@@ -139,6 +161,22 @@ def by_socks(world):
                         "http://localhost:5066/")
     check(refused.returncode != 0, "a server on the far loopback was connected to")
     until(lambda: "server_not_allowed" in world.log("bravo-ip"), "the refusal at Bravo")
+
+
+def names(world):
+    world.start_python("resolver", "bravo", RESOLVER)
+    until(lambda: world.listens("bravo", 5300), "the resolver of Bravo")
+    for transport in ("+notcp", "+tcp"):
+        start = time.monotonic()
+        done = world.run("alpha", "dig", "@127.0.0.1", "+short", "+tries=1", "+timeout=60",
+                         transport, "Mail.example")
+        check(done.stdout.split() == ["10.66.0.2"], f"dig {transport}: {done.stdout}")
+        print(f"dig {transport}: {time.monotonic() - start:.2f} s")
+    asked = world.log("resolver").count("mail")
+    check(asked == 1, f"the resolver was asked {asked} times")
+    nonsense = world.run("alpha", "dig", "@127.0.0.1", "+tries=1", "+timeout=60", "+notcp",
+                         "mail.example", "ANY")
+    check("NOTIMP" in nonsense.stdout, f"a question of the type ANY: {nonsense.stdout}")
 
 
 def by_interception(world):
@@ -239,8 +277,8 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", action="store_true")
     given = parser.parse_args()
-    if os.geteuid() != 0 or not all(map(shutil.which, ("ip", "nft", "curl", "openssl"))):
-        print("skipped: needs root, ip, nft, curl and openssl")
+    if os.geteuid() != 0 or not all(map(shutil.which, ("ip", "nft", "curl", "openssl", "dig"))):
+        print("skipped: needs root, ip, nft, curl, openssl and dig")
         return SKIPPED
     world = World(given.build)
     result = 1
@@ -251,6 +289,7 @@ def main():
         world.start_stations()
         serve(world)
         by_socks(world)
+        names(world)
         by_interception(world)
         transfers(world)
         hostile_clients(world, random.Random(given.seed))

@@ -44,6 +44,13 @@ TEST(Socks5, octets_may_come_one_by_one) {
   EXPECT_EQ(socks.state(), Socks5::State::requested);
 }
 
+TEST(Socks5, a_refused_request_right_behind_the_greeting_has_both_answers) {
+  Socks5 socks;
+  socks.on_octets(hex("05 01 00 05 02 00 01 0A420002 0050"));
+  EXPECT_EQ(socks.state(), Socks5::State::failed);
+  EXPECT_EQ(socks.poll_reply(), hex("05 00 05 07 00 01 00 00 00 00 00 00"));
+}
+
 TEST(Socks5, other_requests_are_refused_with_their_reason) {
   const auto reply_to = [](const char* request) {
     Socks5 socks;

@@ -6,11 +6,14 @@
 #include <gtest/gtest.h>
 
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/ip/udp.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
 #include <deque>
+#include <set>
 
 #include "tests/support/patience.h"
+#include "tests/unit/ip_client/dns_messages.h"
 #include "tests/unit/ip_client/packets.h"
 
 namespace s5066::ip_client {
@@ -160,6 +163,76 @@ class TcpProxyTest : public testing::Test {
     std::size_t accepted = 0;
   };
 
+  /// A resolver that answers each question by TCP with one address.
+  struct Resolver {
+    explicit Resolver(asio::io_context& io)
+        : acceptor(io, Tcp::endpoint(asio::ip::address_v4::loopback(), 0)) {
+      accept();
+    }
+    struct Peer : std::enable_shared_from_this<Peer> {
+      Peer(Tcp::socket made, Resolver& of) : socket(std::move(made)), resolver(of) {}
+      void run() {
+        socket.async_read_some(asio::buffer(buffer),
+                               [self = shared_from_this()](error_code error, std::size_t n) {
+                                 if (error) return;
+                                 self->frames.on_octets(ByteSpan(self->buffer).first(n));
+                                 self->answer();
+                                 self->run();
+                               });
+      }
+      void answer() {
+        while (const auto question = frames.poll_message()) {
+          ++resolver.questions;
+          if (!resolver.answers) continue;
+          const auto octets =
+              std::make_shared<Bytes>(DnsFrames::framed(test::dns_answer(*question, 300)));
+          asio::async_write(socket, asio::buffer(*octets), [octets](error_code, std::size_t) {});
+        }
+      }
+      Tcp::socket socket;
+      Resolver& resolver;
+      DnsFrames frames{65535};
+      std::array<std::uint8_t, 1024> buffer{};
+    };
+    void accept() {
+      acceptor.async_accept([this](error_code error, Tcp::socket socket) {
+        if (error) return;
+        std::make_shared<Peer>(std::move(socket), *this)->run();
+        accept();
+      });
+    }
+    Tcp::acceptor acceptor;
+    std::size_t questions = 0;
+    bool answers = true;
+  };
+  void use_dns(const Resolver& resolver) {
+    alpha_config.dns.address = "127.0.0.1";
+    alpha_config.dns.port = free_port(io);
+    bravo_config.dns.answer = true;
+    bravo_config.dns.resolver = IpAddress::v4(0x7F000001);
+    bravo_config.dns.resolver_port = resolver.acceptor.local_endpoint().port();
+  }
+  /// Asks the stub of Alpha by UDP; `got` becomes the answer.
+  struct UdpClient {
+    UdpClient(asio::io_context& io, std::uint16_t port)
+        : socket(io, asio::ip::udp::endpoint(asio::ip::address_v4::loopback(), 0)) {
+      socket.connect({asio::ip::address_v4::loopback(), port});
+    }
+    void ask(const Bytes& question) {
+      got.clear();
+      socket.send(asio::buffer(question));
+      socket.async_receive(asio::buffer(buffer), [this](error_code error, std::size_t octets) {
+        if (!error) got.assign(buffer.begin(), buffer.begin() + static_cast<long>(octets));
+      });
+    }
+    asio::ip::udp::socket socket;
+    std::array<std::uint8_t, 4096> buffer{};
+    Bytes got;
+  };
+  static unsigned outcome_of(const Bytes& answer) {
+    return answer.size() < 12 ? 99 : answer[3] & 15;
+  }
+
   std::uint64_t counter(const TcpProxy& proxy, std::string_view name) {
     CounterRows rows;
     proxy.list(rows);
@@ -271,6 +344,103 @@ TEST_F(TcpProxyTest, a_client_that_goes_away_resets_the_server) {
   client->socket.set_option(asio::socket_base::linger(true, 0));
   client->socket.close();
   EXPECT_TRUE(until([&] { return alpha->connections() == 0 && bravo->connections() == 0; }));
+}
+
+TEST_F(TcpProxyTest, the_resolver_of_the_far_end_answers_hosts_of_this_side) {
+  Resolver resolver(io);
+  use_dns(resolver);
+  start();
+  UdpClient client(io, alpha_config.dns.port);
+  const Bytes question = test::dns_question("Mail.example");
+  client.ask(question);
+  ASSERT_TRUE(until([&] { return !client.got.empty(); }));
+  EXPECT_EQ(client.got, test::dns_answer(question, 300));
+  EXPECT_TRUE(until([&] { return bravo->connections() == 0; }));
+  EXPECT_TRUE(alpha->core().streams(alpha->now()).empty());
+  client.ask(question);
+  ASSERT_TRUE(until([&] { return !client.got.empty(); }));
+  EXPECT_EQ(resolver.questions, 1u);
+  EXPECT_EQ(counter(*alpha, "dns_from_cache"), 1u);
+  EXPECT_EQ(counter(*bravo, "proxy_dns_served"), 1u);
+  EXPECT_FALSE(log.has("stream_reset"));
+}
+
+TEST_F(TcpProxyTest, questions_by_tcp_are_answered_each_with_its_id) {
+  Resolver resolver(io);
+  use_dns(resolver);
+  start();
+  Client& client = *clients.emplace_back(std::make_unique<Client>(io));
+  client.socket.connect(Tcp::endpoint(asio::ip::address_v4::loopback(), alpha_config.dns.port));
+  client.read();
+  Bytes octets;
+  for (std::uint16_t id = 1; id <= 3; ++id) {
+    append(octets, DnsFrames::framed(test::dns_question("host" + std::to_string(id), {.id = id})));
+  }
+  client.send(octets);
+  client.socket.shutdown(Tcp::socket::shutdown_send);
+  ASSERT_TRUE(until([&] { return client.ended; }));
+  DnsFrames frames(65535);
+  frames.on_octets(client.got);
+  std::set<std::uint16_t> ids;
+  while (const auto message = frames.poll_message()) {
+    ids.insert(get_u16(*message, 0));
+    EXPECT_EQ(outcome_of(*message), 0u);
+  }
+  EXPECT_EQ(ids, (std::set<std::uint16_t>{1, 2, 3}));
+}
+
+TEST_F(TcpProxyTest, a_far_end_that_does_not_answer_dns_gives_server_failure) {
+  Resolver resolver(io);
+  use_dns(resolver);
+  bravo_config.dns.answer = false;
+  start();
+  UdpClient client(io, alpha_config.dns.port);
+  client.ask(test::dns_question("mail.example"));
+  ASSERT_TRUE(until([&] { return !client.got.empty(); }));
+  EXPECT_EQ(outcome_of(client.got), 2u);
+  EXPECT_EQ(resolver.questions, 0u);
+  EXPECT_EQ(counter(*bravo, "proxy_not_allowed"), 1u);
+}
+
+TEST_F(TcpProxyTest, a_resolver_that_never_answers_gives_server_failure_and_ends_the_stream) {
+  Resolver resolver(io);
+  resolver.answers = false;
+  use_dns(resolver);
+  alpha_config.dns.timeout = std::chrono::milliseconds(300);
+  start();
+  UdpClient client(io, alpha_config.dns.port);
+  client.ask(test::dns_question("mail.example"));
+  ASSERT_TRUE(until([&] { return resolver.questions == 1; }));
+  ASSERT_TRUE(until([&] { return !client.got.empty(); }));
+  EXPECT_EQ(outcome_of(client.got), 2u);
+  EXPECT_TRUE(until([&] { return bravo->connections() == 0; }));
+  EXPECT_EQ(counter(*alpha, "dns_failed"), 1u);
+}
+
+TEST_F(TcpProxyTest, our_own_stub_is_no_resolver_for_a_far_end) {
+  Resolver resolver(io);
+  use_dns(resolver);
+  bravo_config.dns.address = "127.0.0.1";
+  bravo_config.dns.port = bravo_config.dns.resolver_port = free_port(io);
+  start();
+  UdpClient client(io, alpha_config.dns.port);
+  client.ask(test::dns_question("mail.example"));
+  ASSERT_TRUE(until([&] { return !client.got.empty(); }));
+  EXPECT_EQ(outcome_of(client.got), 2u);
+  EXPECT_EQ(counter(*bravo, "dns_questions"), 0u);
+  EXPECT_EQ(counter(*bravo, "proxy_not_allowed"), 1u);
+}
+
+TEST_F(TcpProxyTest, a_far_end_reaches_the_resolver_with_nothing_but_questions) {
+  Resolver resolver(io);
+  use_dns(resolver);
+  start();
+  Client* const client = connect(53, false);
+  client->send(Bytes{5, 1, 0, 5, 1, 0, 3, 1, '.', 0, 53, 'G', 'E', 'T', ' ', '/'});
+  EXPECT_TRUE(until([&] { return client->ended; }));
+  EXPECT_EQ(counter(*bravo, "proxy_dns_refused"), 1u);
+  EXPECT_EQ(resolver.questions, 0u);
+  EXPECT_TRUE(until([&] { return bravo->connections() == 0; }));
 }
 
 }  // namespace
