@@ -56,11 +56,11 @@ void HandoverWindow::on_lost() {
 }
 
 void HandoverWindow::measure(Instant now, const Request& request) {
-  turn_memory(now);
   const Duration took = std::max(kRoundMin, now - request.handed);
   mean_ = mean_ ? *mean_ + (took - *mean_) / 4 : took;
   // Octets that were on the air before this request would count as if they went during it.
   if (request.overtakes) return;
+  turn_memory(now);
   const auto octets = static_cast<std::size_t>(confirmed_octets_ - request.confirmed_before);
   if (!round_ || now - round_at_ > kTogether) {
     if (round_) seen_.add(*round_);
@@ -77,6 +77,8 @@ void HandoverWindow::Seen::add(const Round& round) {
       std::max(rate_bps_max, 8 * static_cast<double>(round.octets) / to_seconds(round.took));
 }
 
+/// Only a measurement makes room for itself. While everything overtakes a request of low priority,
+/// nothing is measured, and a memory that aged would forget all but the last round.
 void HandoverWindow::turn_memory(Instant now) {
   if (now - turned_at_ < config_.memory / 2) return;
   turned_at_ = now;

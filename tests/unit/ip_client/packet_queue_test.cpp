@@ -271,6 +271,25 @@ TEST(HandoverWindow, what_overtakes_does_not_raise_the_rate) {
   EXPECT_LT(window.rate_bps(), 8 * 2200 / 12.0 + 1);
 }
 
+TEST(HandoverWindow, traffic_of_higher_priority_that_fills_the_line_does_not_shrink_the_window) {
+  HandoverWindow window{HandoverWindow::Config()};
+  SlowLink link(1200, 3s);
+  link.run(window, 500, 12);
+  Instant now = link.now();
+  window.on_handed(now, {1000}, 100, 0);  // the last round is a small one
+  now += 4s;
+  EXPECT_TRUE(window.on_confirmed(now, {1000}));
+  const std::size_t before = window.window_octets();
+  EXPECT_GT(before, 2000u);
+  window.on_handed(now, {1001}, 500, 0);  // waits all the time
+  for (std::uint64_t id = 2000; id < 2180; ++id) {
+    window.on_handed(now, {id}, 1000, 10);
+    now += 10s;
+    EXPECT_TRUE(window.on_confirmed(now, {id}));
+  }
+  EXPECT_EQ(window.window_octets(), before);
+}
+
 TEST(HandoverWindow, something_urgent_has_room_beside_a_full_window) {
   HandoverWindow window{HandoverWindow::Config()};
   SlowLink link(1200, 3s);
