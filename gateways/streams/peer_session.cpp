@@ -73,6 +73,7 @@ Stream& PeerSession::make(Instant now, StreamName name, bool compress) {
   auto [at, fresh] = streams_.try_emplace(name, now, id, name, shared_.config, compressed);
   S5066_ASSERT(fresh);
   if (compressed) ++shared_.compressors;
+  if (!name.ours) ++shared_.of_peers;
   names_[id] = name;
   shared_.stations[id] = station_;
   return at->second;
@@ -85,6 +86,14 @@ Result<StreamId> PeerSession::open(Instant now, const Target& target, bool compr
   if (shared_.stations.size() >= shared_.config.streams_max) {
     shared_.counters.add(StreamCounter::refused_limit);
     return Error{ErrorCode::queue_full, "too many streams are open"};
+  }
+  if (!heard_at_ || silent_since_) {
+    const auto of_ours = std::count_if(streams_.begin(), streams_.end(),
+                                       [](const auto& entry) { return entry.first.ours; });
+    if (static_cast<std::size_t>(of_ours) >= share()) {
+      shared_.counters.add(StreamCounter::refused_limit);
+      return Error{ErrorCode::queue_full, "too many streams wait for this station"};
+    }
   }
   Stream& stream = make(now, {true, next_number_++}, compress);
   stream.target = target;
@@ -153,6 +162,7 @@ void PeerSession::remove(StreamName name) {
   if (found == streams_.end()) return;
   const Stream& stream = found->second;
   if (stream.send.compressed()) --shared_.compressors;
+  if (!name.ours) --shared_.of_peers;
   shared_.windows -= stream.receive.window() - kFirstWindow;
   shared_.counters.add(StreamCounter::octets_before_compression, stream.send.octets_before());
   shared_.counters.add(StreamCounter::octets_after_compression, stream.send.octets_after());
@@ -279,10 +289,17 @@ void PeerSession::on_peer_lost(Instant now) {
   }
 }
 
-/// One peer takes half of the streams at most, and few without an OPEN.
+/// Streams that one peer may open, or that may wait for a station that does not answer.
+std::size_t PeerSession::share() const {
+  return std::max(shared_.config.streams_max / 2, shared_.config.peer_streams_sure);
+}
+
+/// One peer has its share at most, few streams without an OPEN, and peers leave a part to this end.
 bool PeerSession::may_make(StreamName name, bool opens) const {
   const StreamsConfig& config = shared_.config;
   if (name.ours || shared_.stations.size() >= config.streams_max) return false;
+  const std::size_t reserve = config.streams_max / config.own_part;
+  if (shared_.of_peers + reserve >= config.streams_max) return false;
   std::size_t of_peer = 0;
   std::size_t unopened = 0;
   for (const auto& [other, stream] : streams_) {
@@ -291,7 +308,7 @@ bool PeerSession::may_make(StreamName name, bool opens) const {
     if (!stream.opened) ++unopened;
   }
   if (!opens && unopened >= config.unopened_streams_max) return false;
-  return of_peer < std::max(config.streams_max / 2, config.peer_streams_sure);
+  return of_peer < share();
 }
 
 /// Returns the stream, which is made if the peer opens it with this frame or a later one.

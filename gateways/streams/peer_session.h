@@ -69,6 +69,7 @@ struct SharedState {
   std::uint64_t last_stream = 0;
   std::uint64_t last_request = 0;
   std::uint64_t turn = 0;
+  std::size_t of_peers = 0;  // streams that peers have opened
   std::size_t compressors = 0;
   std::size_t octets_held = 0;  // when it was last counted
   std::size_t windows = 0;      // octets granted beyond the first window of each stream
@@ -174,6 +175,7 @@ class PeerSession {
   void on_frame(Instant now, const ProbeFrame& probe);
   void answer_closed(StreamName name);
   void on_peer_lost(Instant now);
+  std::size_t share() const;
   bool may_make(StreamName name, bool opens) const;
   Stream* peer_stream(Instant now, StreamName name, bool opens);
   void deliver(Instant now, Stream& stream);

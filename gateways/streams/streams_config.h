@@ -21,7 +21,10 @@ struct StreamsConfig {
   bool compress = true;
 
   std::size_t streams_max = 512;
-  std::size_t peer_streams_sure = 8;      // that a peer may open, else half of streams_max
+  // One peer opens at most half of streams_max, and so does this end to a station that does not
+  // answer; so many are always allowed.
+  std::size_t peer_streams_sure = 8;
+  std::size_t own_part = 4;  // peers together leave one part in so many of streams_max to this end
   std::size_t unopened_streams_max = 16;  // of one peer: data whose OPEN has not come
   std::size_t peers_max = 128;
   std::size_t outstanding_max = 200;          // U_PDUs with the node for one station

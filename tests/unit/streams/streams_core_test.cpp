@@ -301,6 +301,44 @@ TEST(Streams, a_peer_opens_half_of_the_streams_and_few_without_an_opening) {
   EXPECT_EQ(core.counters()[StreamCounter::refused_limit], 4u + 5u);
 }
 
+TEST(Streams, peers_that_open_without_end_leave_a_part_to_this_end) {
+  StreamsConfig config;
+  config.streams_max = 100;
+  StreamsCore core(config, 1);
+  const Instant now(1s);
+  for (std::uint32_t station = 2; station <= 5; ++station) {
+    for (std::uint32_t i = 1; i <= 200; ++i) {
+      const Bytes updu = updu_of(5, {OpenFrame{i, {"host", 80}}});
+      core.on_sis(now, gateways::SisIndication{address(station), SapId{9}, updu});
+    }
+  }
+  EXPECT_EQ(core.streams(now).size(), 75u);
+  for (int i = 0; i < 25; ++i) {
+    EXPECT_TRUE(core.request_open(now, address(2 + i % 4), {"host", 80}).ok()) << i;
+  }
+  EXPECT_FALSE(core.request_open(now, address(2), {"host", 80}).ok());
+  // A stream of a peer that ends is one that a peer may open.
+  core.on_sis(
+      now, gateways::SisIndication{address(2), SapId{9},
+                                   updu_of(5, {ResetFrame{{true, 1}, ResetCode::by_application}})});
+  EXPECT_EQ(core.streams(now).size(), 99u);
+  core.on_sis(now, gateways::SisIndication{address(5), SapId{9},
+                                           updu_of(5, {OpenFrame{900, {"host", 80}}})});
+  EXPECT_EQ(core.streams(now).size(), 100u);
+}
+
+TEST(Streams, a_station_that_never_answers_holds_half_of_the_streams_at_most) {
+  StreamsConfig config;
+  config.streams_max = 100;
+  StreamsCore core(config, 1);
+  const Instant now(1s);
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_TRUE(core.request_open(now, address(2), {"host", 80}).ok()) << i;
+  }
+  EXPECT_FALSE(core.request_open(now, address(2), {"host", 80}).ok());
+  EXPECT_TRUE(core.request_open(now, address(3), {"host", 80}).ok());
+}
+
 // --- Faults of the link --------------------------------------------------------------------------
 
 TEST(Streams, survive_a_fade_of_ten_minutes) {
