@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gateways/ip_client/route_table.h"
 
+#include <iterator>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -13,6 +15,22 @@ constexpr std::uint16_t kIpv6MtuMin = 1280;  // RFC 8200, section 5
 
 Error bad(const Route& route, const std::string& what) {
   return Error{ErrorCode::bad_field, to_string(route.prefix) + ": " + what};
+}
+
+/// Appends what is left of the prefix without the holes inside it, which are in their order.
+void cut(const IpPrefix& prefix, std::span<const IpPrefix> holes, std::vector<IpPrefix>& out) {
+  if (holes.empty()) {
+    out.push_back(prefix);
+    return;
+  }
+  if (holes.front().bits <= prefix.bits) return;
+  IpPrefix lower{prefix.address, static_cast<std::uint8_t>(prefix.bits + 1)};
+  IpPrefix upper = lower;
+  upper.address.octets[prefix.bits / 8] |= static_cast<std::uint8_t>(0x80 >> prefix.bits % 8);
+  std::size_t of_lower = 0;
+  while (of_lower < holes.size() && lower.contains(holes[of_lower].address)) ++of_lower;
+  cut(lower, holes.first(of_lower), out);
+  cut(upper, holes.subspan(of_lower), out);
 }
 
 }  // namespace
@@ -58,6 +76,25 @@ const Route* RouteTable::find(const IpAddress& destination) const {
     if (found != by_prefix_.end()) return &routes_[found->second];
   }
   return nullptr;
+}
+
+std::vector<IpPrefix> RouteTable::prefixes_where(
+    const std::function<bool(const Route&)>& wanted) const {
+  std::vector<bool> is_wanted;
+  is_wanted.reserve(routes_.size());
+  for (const Route& route : routes_) is_wanted.push_back(wanted(route));
+  std::vector<IpPrefix> found;
+  // Longer prefixes inside a prefix come right after it.
+  for (auto outer = by_prefix_.begin(); outer != by_prefix_.end(); ++outer) {
+    if (!is_wanted[outer->second]) continue;
+    std::vector<IpPrefix> holes;
+    for (auto inner = std::next(outer); inner != by_prefix_.end(); ++inner) {
+      if (!outer->first.contains(inner->first.address)) break;
+      if (!is_wanted[inner->second]) holes.push_back(inner->first);
+    }
+    cut(outer->first, holes, found);
+  }
+  return found;
 }
 
 }  // namespace s5066::ip_client

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -39,6 +40,9 @@ class RouteTable {
   static Result<RouteTable> make(std::vector<Route> routes);
 
   const Route* find(const IpAddress& destination) const;
+  /// Returns prefixes that together hold exactly the addresses whose route by longest prefix is
+  /// wanted. A prefix of the table with an unwanted longer one inside is cut around it.
+  std::vector<IpPrefix> prefixes_where(const std::function<bool(const Route&)>& wanted) const;
   const std::vector<Route>& routes() const { return routes_; }
 
  private:

@@ -192,18 +192,18 @@ void TcpProxy::open_transparent() {
   set_rules();  // shows at once whether the host lets us
 }
 
-/// Gives connections to the stations that have a proxy to our listeners, and no others.
+/// Gives connections to the stations that have a proxy to our listeners, and no others: also if a
+/// wider prefix of the table leads to a station with a proxy.
 void TcpProxy::set_rules() {
   if (!transparent_v4_ || stopping_) return;
   TproxyPlan plan{.interface = interface_};
   error_code ignored;
   plan.port_v4 = transparent_v4_->local_endpoint(ignored).port();
   if (transparent_v6_) plan.port_v6 = transparent_v6_->local_endpoint(ignored).port();
-  for (const Route& route : hooks_.routes().routes()) {
-    if (route.station.group || route.prefix.address.is_multicast()) continue;
-    if (core_.capability(now(), route.station) != streams::Capability::capable) continue;
-    plan.prefixes.push_back(route.prefix);
-  }
+  plan.prefixes = hooks_.routes().prefixes_where([this](const Route& route) {
+    if (route.station.group || route.prefix.address.is_multicast()) return false;
+    return core_.capability(now(), route.station) == streams::Capability::capable;
+  });
   const auto done = rules_.set(plan);
   const std::string state = !done                   ? "off: " + done.error().detail
                             : plan.prefixes.empty() ? "waits for a station with a proxy"
