@@ -233,22 +233,22 @@ class PeerSession {
   std::map<StreamId, StreamName> names_;
   std::uint32_t next_number_ = 1;
   SeenNumbers seen_;
-  std::map<StreamName, ResetCode> resets_;                     // to be sent
+  std::map<StreamName, ResetCode> resets_;                     // resets that are to be sent
   std::map<StreamName, std::optional<std::uint64_t>> closed_;  // received() of complete ones
   std::deque<StreamName> closed_order_;
-  std::vector<AckFrame> late_acks_;  // of streams that are closed
+  std::vector<AckFrame> late_acks_;  // acknowledgements of closed streams
 
   std::map<gateways::SisRequestId, Handed> handed_;
   std::uint8_t updu_id_;
   std::size_t urgent_with_node_ = 0;       // U_PDUs
   std::size_t bulk_with_node_ = 0;         // octets
-  std::optional<Instant> interactive_at_;  // of streams that are closed
+  std::optional<Instant> interactive_at_;  // last small data of streams that are closed
   Instant bulk_at_{};                      // bulk data was handed over
   Instant answer_until_{};                 // an answer to small data is expected
-  Duration small_took_;                    // from request to confirmation on an empty line
+  Duration small_took_;                    // time from request to confirmation on an empty line
   bool answer_due_ = false;
   bool discovery_due_ = false;
-  bool lost_due_ = true;  // what was confirmed before this session was made is lost
+  bool lost_due_ = true;  // data that was confirmed before this session was made is lost
   std::optional<std::uint32_t> challenge_;
   std::optional<Instant> challenged_at_;
   std::optional<Instant> answered_at_;

@@ -22,8 +22,9 @@ class ReceiveSide {
  public:
   struct Config {
     std::size_t window_max = 512 * 1024;
-    std::size_t early_pieces_max = 1024;     // after a gap
-    std::size_t unconsumed_max = 64 * 1024;  // with the application
+    std::size_t early_pieces_max = 1024;  // after a gap
+    /// Octets that the application has and has not consumed.
+    std::size_t unconsumed_max = 64 * 1024;
   };
 
   explicit ReceiveSide(const Config& config) : config_(&config) {}
@@ -65,9 +66,9 @@ class ReceiveSide {
   std::size_t window_ = kFirstWindow;
   std::uint64_t granted_ = kFirstWindow;
   std::uint64_t granted_at_ = 0;  // received() at the last grant
-  std::uint64_t received_ = 0;    // in order, without the end
-  std::uint64_t taken_ = 0;       // by the application or by decompression
-  Bytes ready_;                   // from taken_ to received_
+  std::uint64_t received_ = 0;    // octets in order, without the end
+  std::uint64_t taken_ = 0;       // octets that the application or decompression has taken
+  Bytes ready_;                   // octets from taken_ to received_
   std::map<std::uint64_t, Bytes> early_;
   std::size_t early_octets_ = 0;
   std::optional<std::uint64_t> end_at_;

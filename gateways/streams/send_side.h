@@ -85,7 +85,7 @@ class SendSide {
   std::uint64_t before_ = 0;
   std::uint64_t after_ = 0;
   std::size_t unflushed_ = 0;  // octets that went into compression and may not have come out
-  Bytes wire_;                 // from base_ on
+  Bytes wire_;                 // octets from base_ on
   std::uint64_t base_ = 0;     // acknowledged
   std::uint64_t next_ = 0;     // never sent
   std::uint64_t limit_;

@@ -46,7 +46,7 @@ struct Stream {
   StreamName name;
   Target target;
   Open open = Open::queued;
-  bool opened = false;  // by us, or the OPEN of the peer has come
+  bool opened = false;  // we opened it, or the OPEN of the peer has come
   SendSide send;
   ReceiveSide receive;
   Instant opened_at;

@@ -56,7 +56,7 @@ struct DataFrame {
 };
 struct AckFrame {
   StreamName stream;
-  bool answer = false;         // to a PROBE
+  bool answer = false;         // it answers a PROBE
   std::uint64_t received = 0;  // octets in order, and one for the end
   std::uint64_t limit = 0;     // first octet that must not be sent
   friend bool operator==(const AckFrame&, const AckFrame&) = default;

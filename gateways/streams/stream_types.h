@@ -94,7 +94,7 @@ struct StreamState {
   bool interactive = true;
   bool compressed = false;
   std::uint64_t octets_sent = 0;      // acknowledged by the far end, as they went over the air
-  std::uint64_t octets_received = 0;  // in order
+  std::uint64_t octets_received = 0;  // octets in order
   std::size_t waiting = 0;            // octets that are not yet with the node
   std::size_t with_node = 0;          // octets handed over and not acknowledged by the far end
   Duration age{};

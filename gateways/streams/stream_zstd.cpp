@@ -12,7 +12,7 @@ namespace s5066::streams {
 namespace {
 
 constexpr int kLevel = 3;
-constexpr int kTableLog = 13;  // of the hash and chain tables
+constexpr int kTableLog = 13;  // size of the hash and chain tables
 constexpr std::size_t kPiece = 4096;
 
 }  // namespace

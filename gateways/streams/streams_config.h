@@ -21,23 +21,25 @@ struct StreamsConfig {
   bool compress = true;
 
   std::size_t streams_max = 512;
-  // One peer opens at most half of streams_max, and so does this end to a station that does not
-  // answer; so many are always allowed.
+  /// One peer opens at most half of streams_max, and so does this end to a station that does not
+  /// answer; this number is always allowed.
   std::size_t peer_streams_sure = 8;
-  std::size_t own_part = 4;  // peers together leave one part in so many of streams_max to this end
-  std::size_t unopened_streams_max = 16;  // of one peer: data whose OPEN has not come
+  /// All peers together leave one part in this number of streams_max to this end.
+  std::size_t own_part = 4;
+  /// Limit for one peer: streams with data whose OPEN has not come.
+  std::size_t unopened_streams_max = 16;
   std::size_t peers_max = 128;
   std::size_t outstanding_max = 200;          // U_PDUs with the node for one station
-  std::size_t unheard_outstanding_max = 4;    // for a station that has not answered
-  std::size_t send_octets_max = 512 * 1024;   // of one stream
-  std::size_t send_octets_sure = 32 * 1024;   // that every stream may hold
-  std::size_t octets_max = 32 * 1024 * 1024;  // of all streams, beyond what each may hold anyway
+  std::size_t unheard_outstanding_max = 4;    // limit for a station that has not answered
+  std::size_t send_octets_max = 512 * 1024;   // limit for one stream
+  std::size_t send_octets_sure = 32 * 1024;   // share that every stream has in any case
+  std::size_t octets_max = 32 * 1024 * 1024;  // limit for all streams, beyond these shares
   std::size_t compressors_max = 64;
   ReceiveSide::Config receive;
   std::size_t closed_max = 512;  // closed streams of a station that are remembered
 
-  std::size_t interactive_octets = 1500;  // that wait at most
-  std::size_t interactive_recent = 3000;  // that were sent lately at most
+  std::size_t interactive_octets = 1500;  // limit for octets that wait
+  std::size_t interactive_recent = 3000;  // limit for octets that were sent lately
   Duration recent_half_life = std::chrono::seconds(60);
   // For so long after small data, bulk data with the node takes no longer than small data, and
   // waits while small data is with the node and for an answer to it ...
@@ -47,18 +49,19 @@ struct StreamsConfig {
   Duration coalesce = std::chrono::milliseconds(200);
 
   Duration ack_delay = std::chrono::minutes(15);      // while octets of the window are left
-  Duration ack_end_delay = std::chrono::seconds(10);  // for the end of a direction
+  Duration ack_end_delay = std::chrono::seconds(10);  // delay for the end of a direction
   Duration probe_after = std::chrono::minutes(30);    // confirmed and not acknowledged
   Duration blocked_probe_after = std::chrono::minutes(2);
   Duration idle_probe_after = std::chrono::hours(1);
-  Duration retry_min = std::chrono::seconds(10);  // of a silent station; doubles
+  Duration retry_min = std::chrono::seconds(10);  // first wait for a silent station; it doubles
   Duration retry_max = std::chrono::seconds(120);
-  Duration give_up_after = std::chrono::minutes(30);  // of silence
+  Duration give_up_after = std::chrono::minutes(30);  // length of the silence
   Duration capability_wait = std::chrono::minutes(5);
   Duration incapable_memory = std::chrono::minutes(30);
   Duration challenge_interval = std::chrono::seconds(5);
   Duration idle_max = std::chrono::hours(8);
-  Duration unopened_max = std::chrono::minutes(15);  // for data whose OPEN has not come
+  /// Data whose OPEN has not come is kept for this time.
+  Duration unopened_max = std::chrono::minutes(15);
 };
 
 }  // namespace s5066::streams

@@ -17,7 +17,7 @@ namespace {
 
 using Kind = RecipientOutcome::Kind;
 
-constexpr std::uint8_t kConnection = 0;  // of what we send
+constexpr std::uint8_t kConnection = 0;  // connection number of files that we send
 constexpr std::size_t kFilesMax = 256;   // U_PDU_IDs
 constexpr std::size_t kDetailOctetsMax = 100;
 // Stands for the application identifier that RCOPv1 does not have.

@@ -52,14 +52,15 @@ class CftpCore {
     std::map<NodeId, Station> stations{};
     InflateLimits inflate{.octets_max = 20u << 20};
     std::size_t recipients_max = 1000;
-    std::size_t file_octets_max = 21u << 20;    // that we receive
-    std::size_t source_octets_max = 24u << 20;  // of one station, in parts
-    std::size_t committing_max = 16;            // received, and the spool has not answered
+    std::size_t file_octets_max = 21u << 20;    // limit for a received file
+    std::size_t source_octets_max = 24u << 20;  // limit for incomplete files of one station
+    std::size_t committing_max = 16;            // received files that wait for the spool
     std::size_t outstanding_max = 128;          // U_PDUs at the node
     std::size_t station_outstanding_max = 16;
-    Duration answer_wait = std::chrono::seconds(900);  // from the last segment to its answer
+    /// Wait for the answer after the last segment.
+    Duration answer_wait = std::chrono::seconds(900);
     std::uint32_t updu_lifetime_s = 3600;
-    std::uint32_t line_rate_bps = 300;  // a hint: time on the air is added to both
+    std::uint32_t line_rate_bps = 300;  // a hint, from which time on the air is added to both
   };
 
   CftpCore(const Config& config, Rng& rng);
@@ -90,8 +91,9 @@ class CftpCore {
     NodeId station;
     std::uint8_t priority = 0;
     Instant expires{};
-    std::shared_ptr<const Mail> mail;  // as handed over
-    std::size_t recipients = 0;        // in this file, of those that CFTP can carry
+    std::shared_ptr<const Mail> mail;  // the message that was handed over
+    /// Recipients in this file, counted among those that CFTP can carry.
+    std::size_t recipients = 0;
     Bytes octets{};
     std::uint8_t updu_id = 0;
     std::size_t mtu = 0;
@@ -115,7 +117,7 @@ class CftpCore {
   };
   struct Lane {
     std::deque<File> waiting;
-    std::map<std::uint8_t, File> active;  // by U_PDU_ID
+    std::map<std::uint8_t, File> active;  // the key is the U_PDU_ID
     std::uint8_t next_updu_id = 0;
     std::size_t outstanding = 0;
   };

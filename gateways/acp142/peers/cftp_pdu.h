@@ -33,8 +33,8 @@ Result<RcopV1Header> decode_rcop_v1(ByteSpan updu);
 Bytes bftp_v1_file(const std::string& name, ByteSpan content);
 struct BftpV1Header {
   std::string name;
-  std::size_t octets = 0;  // of this header
-  std::uint32_t size = 0;  // of the content
+  std::size_t octets = 0;  // size of this header
+  std::uint32_t size = 0;  // size of the content
 };
 /// Returns the header that the octets begin with, nothing while they are too few to tell, and an
 /// error if they begin no file.

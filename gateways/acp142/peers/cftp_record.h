@@ -20,7 +20,7 @@ inline constexpr std::size_t kCftpRecipientsOctetsMax = 10239;  // "less than 10
 struct CftpRecord {
   std::string id;  // MessageID; not the Message-ID of the header
   Mail mail;
-  std::size_t octets_ignored = 0;  // behind the message
+  std::size_t octets_ignored = 0;  // octets behind the message
 };
 
 /// Returns how many of the recipients, from the first on, have room in one record. The list begins

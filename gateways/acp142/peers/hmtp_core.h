@@ -50,13 +50,14 @@ class HmtpCore {
   struct Config {
     std::map<NodeId, Address> stations{};
     HmtpSession::Config session{};
-    std::size_t session_mails_max = 16;           // in one session of ours
-    std::size_t session_octets_max = 256u << 10;  // beyond its first message
-    std::size_t committing_max = 16;              // received, and the spool has not answered
-    std::size_t replies_octets_max = 256u << 10;  // of one station, waiting for the node
+    std::size_t session_mails_max = 16;           // messages in one session of ours
+    std::size_t session_octets_max = 256u << 10;  // octets of all messages but the first
+    std::size_t committing_max = 16;              // received messages that wait for the spool
+    std::size_t replies_octets_max = 256u << 10;  // replies to one station that wait for the node
     std::size_t outstanding_max = 128;            // U_PDUs at the node
     std::size_t station_outstanding_max = 16;
-    Duration answer_wait = std::chrono::seconds(1800);  // from the last U_PDU to the last reply
+    /// Wait for the last reply after the last U_PDU.
+    Duration answer_wait = std::chrono::seconds(1800);
     // No session begins for so long after one without all replies, which may still come.
     Duration late_reply_wait = std::chrono::seconds(300);
     std::uint32_t updu_lifetime_s = 3600;
@@ -95,7 +96,7 @@ class HmtpCore {
   struct Client {
     HmtpDialogue dialogue;
     std::vector<Waiting> mails;
-    std::set<std::size_t> ended{};  // that the mail side was told of
+    std::set<std::size_t> ended{};  // messages whose end the mail side was told
     std::size_t sent = 0;           // octets of the text, handed to the node
     std::set<std::uint64_t> outstanding{};
     std::optional<Instant> answer_by{};
@@ -108,10 +109,10 @@ class HmtpCore {
   struct Lane {
     std::deque<Waiting> waiting;
     std::optional<Client> client;
-    std::optional<Instant> not_before{};     // of the next session
+    std::optional<Instant> not_before{};     // earliest start of the next session
     bool plain = false;                      // it does not know EHLO
     bool single = false;                     // it refuses DATA: one message in each session
-    std::map<SapId, HmtpSession> servers{};  // of each SAP there
+    std::map<SapId, HmtpSession> servers{};  // one for each SAP of the station
     std::deque<Reply> replies;
     std::size_t outstanding = 0;
     bool sending_replies = false;  // else our dialogue

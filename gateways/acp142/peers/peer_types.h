@@ -34,8 +34,8 @@ struct HandOver {
   MailId id;
   MailWay way = MailWay::cftp;
   NodeId station;
-  std::uint8_t priority = 6;    // of P_MUL: 0 is the most urgent
-  std::chrono::seconds left{};  // of its lifetime
+  std::uint8_t priority = 6;    // priority of P_MUL; 0 is the most urgent
+  std::chrono::seconds left{};  // the rest of its lifetime
   std::shared_ptr<const Mail> mail;
 };
 
@@ -47,7 +47,7 @@ struct PeerEnded {
   NodeId station;
   SmtpClientCore::Done done;
   bool unanswered = false;  // the station did not answer
-  bool more = false;        // what was deferred only had no room in this attempt
+  bool more = false;        // deferred recipients only had no room in this attempt
 };
 
 /// A whole message of a station. Nothing is acknowledged before it is committed.
@@ -55,7 +55,7 @@ struct PeerReceived {
   PeerTicket ticket;
   NodeId station;
   Bytes identity;  // equal for a repeat and for nothing else; empty: a repeat cannot be told
-  std::uint64_t octets = 0;  // on the air
+  std::uint64_t octets = 0;  // size on the air
   Mail mail;
 };
 
@@ -63,7 +63,7 @@ struct PeerReceived {
 struct PeerNews {
   enum class Kind : std::uint8_t {
     peer_unknown,     // data of a station that is not configured
-    peer_unreadable,  // what a station has sent cannot be read
+    peer_unreadable,  // data of a station cannot be read
     peer_given_up,    // a message that arrived in part
     count
   };

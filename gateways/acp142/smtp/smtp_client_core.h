@@ -28,10 +28,11 @@ class SmtpClientCore {
     std::string hostname = "localhost";
     bool lmtp = false;
     Tls tls = Tls::never;
-    std::size_t reply_octets_max = 2048;             // of one line
-    std::size_t reply_lines_max = 100;               // of one reply
-    Duration reply_wait = std::chrono::minutes(5);   // RFC 5321 4.5.3.2
-    Duration final_wait = std::chrono::minutes(10);  // for the reply to the end of the content
+    std::size_t reply_octets_max = 2048;            // limit for one line
+    std::size_t reply_lines_max = 100;              // limit for one reply
+    Duration reply_wait = std::chrono::minutes(5);  // RFC 5321 4.5.3.2
+    /// Wait for the reply to the end of the content.
+    Duration final_wait = std::chrono::minutes(10);
   };
 
   struct Send {
@@ -114,7 +115,7 @@ class SmtpClientCore {
   std::vector<std::size_t> accepted_;
   std::deque<Command> unsent_;
   std::deque<Command> unanswered_;
-  std::size_t answers_ = 0;  // to the content, LMTP has one for each accepted recipient
+  std::size_t answers_ = 0;  // answers to the content; LMTP has one for each accepted recipient
   bool polite_ = false;      // all of them are there, so QUIT can follow
 };
 static_assert(DrivenCore<SmtpClientCore>);

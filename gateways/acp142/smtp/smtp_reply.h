@@ -21,13 +21,13 @@ struct RecipientOutcome {
   };
   Kind kind = Kind::deferred;
   std::string status = "4.0.0";  // RFC 3463
-  std::string text;              // what the server said, or what we know
-  int code = 0;                  // of the server's reply; 0: the server did not say that
+  std::string text;              // text of the server, or our own
+  int code = 0;                  // code of the server's reply; 0: the text is our own
 };
 
 struct SmtpReply {
   int code = 0;
-  std::string text;  // of its first line with text
+  std::string text;  // text of the first line that has one
 };
 
 RecipientOutcome::Kind kind_of(int code);
@@ -42,7 +42,7 @@ class SmtpReplyReader {
  public:
   struct Limits {
     std::size_t line_octets_max = 2048;
-    std::size_t lines_max = 100;  // of one reply
+    std::size_t lines_max = 100;  // limit for one reply
   };
 
   explicit SmtpReplyReader(const Limits& limits) : limits_(limits) {}

@@ -74,17 +74,18 @@ class SmtpServerCore {
     // The content follows DATA whatever the reply is, because the client waits for none (F.5).
     bool content_follows = false;
     std::size_t message_octets_max = 16u << 20;
-    std::size_t recipients_max = 1000;             // of one message; at least 100 by RFC 5321
-    std::size_t command_octets_max = 2048;         // with CR LF
-    std::size_t text_line_octets_max = 1000;       // with CR LF (RFC 5321 4.5.3.1.6)
-    std::size_t received_max = 100;                // header fields, against loops (RFC 5321 6.3)
-    std::size_t errors_max = 20;                   // in a session
-    std::size_t commands_without_mail_max = 1000;  // between two messages
-    std::size_t progress_octets = 1024;            // of content within idle_max
+    std::size_t recipients_max = 1000;        // limit for one message; at least 100 by RFC 5321
+    std::size_t command_octets_max = 2048;    // limit including CR LF
+    std::size_t text_line_octets_max = 1000;  // limit including CR LF (RFC 5321 4.5.3.1.6)
+    std::size_t received_max = 100;           // header fields, against loops (RFC 5321 6.3)
+    std::size_t errors_max = 20;              // limit for a session
+    std::size_t commands_without_mail_max = 1000;  // commands between two messages
+    std::size_t progress_octets = 1024;            // content that must come within idle_max
     // The first whose pattern fits the sender says the highest MT-PRIORITY that he may use.
     std::vector<SenderPrecedence> precedence{};
-    int mt_priority_max = kMtPriorityMax;         // where none fits
-    Duration idle_max = std::chrono::minutes(5);  // for a whole line, or that much content
+    int mt_priority_max = kMtPriorityMax;  // used if no rule fits
+    /// Limit for a whole line, or for that much content.
+    Duration idle_max = std::chrono::minutes(5);
     Duration handshake_max = std::chrono::minutes(1);
   };
 
@@ -94,10 +95,10 @@ class SmtpServerCore {
   /// Answer with on_committed(); no input is looked at until then.
   struct Commit {
     Mail mail;
-    std::string client;                    // as it named itself
+    std::string client;                    // the name that the client gave
     std::string peer;                      // its address
     bool secure = false;                   // it came inside TLS
-    int mt_priority_max = kMtPriorityMax;  // that its sender may use
+    int mt_priority_max = kMtPriorityMax;  // limit for its sender
   };
   /// Shake hands, and answer with on_tls(); what fails is told by on_tls_failed().
   struct StartTls {};
@@ -172,7 +173,7 @@ class SmtpServerCore {
   Phase phase_ = Phase::command;
   std::deque<Action> actions_;
   std::string input_;
-  std::size_t input_at_ = 0;  // what is before has been dealt with
+  std::size_t input_at_ = 0;  // octets before this are done
   Instant progress_at_{};
   std::size_t progress_octets_ = 0;
   std::size_t errors_ = 0;
@@ -182,11 +183,11 @@ class SmtpServerCore {
   bool extended_ = false;
   bool secure_ = false;
   std::optional<Path> from_;
-  int mt_priority_max_ = kMtPriorityMax;  // of this sender
+  int mt_priority_max_ = kMtPriorityMax;  // limit for this sender
   std::vector<Path> recipients_;
   std::size_t recipients_tried_ = 0;
   Bytes content_;
-  std::size_t charged_ = 0;  // of the room
+  std::size_t charged_ = 0;  // octets that are charged to the room
   Fault fault_ = Fault::none;
   bool dropping_line_ = false;
   std::uint64_t chunk_left_ = 0;

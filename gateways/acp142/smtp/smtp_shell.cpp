@@ -17,7 +17,8 @@ using boost::system::error_code;
 namespace {
 
 constexpr auto kAcceptRetry = std::chrono::seconds(1);
-constexpr Duration kLastWord = std::chrono::minutes(1);  // to be taken by the other side
+// Time for the other side to take our last octets.
+constexpr Duration kLastWord = std::chrono::minutes(1);
 constexpr std::size_t kReadOctets = 65536;
 
 /// A listener on "::" sees IPv4 clients as ::ffff:192.0.2.7.

@@ -19,7 +19,7 @@ namespace s5066::acp142 {
 class MailRecovery {
  public:
   struct Config {
-    std::string hostname;          // who reports
+    std::string hostname;          // name of the reporting server
     std::string operator_mailbox;  // gets the report; empty: nobody does
     UtcSeconds now;
   };

@@ -19,7 +19,7 @@ namespace {
 
 // Number of the form in which a message is sent; it changes when the same row gives other octets.
 constexpr std::int64_t kSubmittedForm = 1;
-constexpr std::int64_t kSubmittedFormExplicit = 2;  // the same with explicit tags
+constexpr std::int64_t kSubmittedFormExplicit = 2;  // the same form with explicit tags
 
 template <typename Number>
 bool fits(std::int64_t value) {

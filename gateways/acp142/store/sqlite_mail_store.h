@@ -30,15 +30,16 @@ class SqliteMailStore {
   using Outcome = MailResult;
 
   struct Config {
-    std::string path;  // of the database file
+    std::string path;  // path of the database file
     std::uint64_t open_mails_max = 200000;
-    std::uint64_t open_octets_max = 4ull << 30;  // of the content of open messages
-    std::uint32_t reserve_percent = 0;  // of both, for each step of precedence above routine
+    std::uint64_t open_octets_max = 4ull << 30;  // limit for the content of open messages
+    /// Part of both limits for each step of precedence above routine.
+    std::uint32_t reserve_percent = 0;
     std::int64_t duplicate_window_s = 2 * 86400;  // marks are known for that long
     std::int64_t keep_finished_s = 7 * 86400;
     // Kept free on the disk in a file beside the database, for what is under way; 0: nothing.
     std::uint64_t reserve_octets = 0;
-    const char* vfs = nullptr;  // for tests
+    const char* vfs = nullptr;  // set by tests
   };
   static Result<SqliteMailStore> open(const Config& config);
 
@@ -92,8 +93,9 @@ class SqliteMailStore {
   struct Open {
     std::uint64_t mails = 0;
     std::uint64_t octets = 0;
-    bool stale = true;         // something was done that is not counted
-    std::int64_t version = 0;  // of the database, as other connections change it
+    bool stale = true;  // something was done that is not counted
+    /// Version of the database, which changes of other connections raise.
+    std::int64_t version = 0;
   };
   /// How far the search for what is due has come within one request: what is before it is taken, or
   /// cannot be.
@@ -103,7 +105,7 @@ class SqliteMailStore {
     std::int64_t next_try = std::numeric_limits<std::int64_t>::min();
     std::int64_t id = 0;
     std::optional<DeliveryRoom> room{};
-    std::vector<NodeId> stations{};  // of what was found
+    std::vector<NodeId> stations{};  // stations of the messages that were found
   };
 
   std::vector<MailResult> execute_with_reserve(const std::vector<MailRequest>& requests);
@@ -139,10 +141,10 @@ class SqliteMailStore {
   MailRows rows_;
   MailMarks marks_;
   MailQueries queries_;
-  bool reserve_used_ = false;  // and not told yet
+  bool reserve_used_ = false;  // true if this is not reported yet
   bool spoiled_ = false;       // the last transaction, so that it could not be committed
   Open open_;
-  std::vector<MailTrouble> parked_;  // by the request that is being done
+  std::vector<MailTrouble> parked_;  // messages that the present request has parked
 };
 
 }  // namespace s5066::acp142
