@@ -7,11 +7,13 @@
 #include <deque>
 #include <optional>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "gateways/common/sis_port.h"
-#include "sis/codec.h"
 #include "tests/support/sim_world.h"
+#include "tests/support/unidata_octets.h"
+#include "tests/support/virtual_time.h"
 
 namespace s5066::sim {
 
@@ -21,19 +23,6 @@ class GatewayClient {
       : world_(world), client_(world.add_client(station, sap, sis::Confirmation::node)) {}
 
   bool is(const Client& client) const { return &client == &client_; }
-
-  void send(gateways::SisUnidata updu) {
-    requests_.push_back({updu.id, updu.destination, updu.updu});
-    Bytes octets;
-    sis::encode(sis::UnidataRequest{.priority = updu.priority,
-                                    .destination_sap = updu.destination_sap,
-                                    .destination = updu.destination,
-                                    .delivery = updu.delivery,
-                                    .time_to_live = updu.time_to_live_s / 2,
-                                    .updu = std::move(updu.updu)},
-                octets);
-    world_.write(client_, octets);
-  }
 
   /// Returns false for a primitive that means nothing to a core.
   bool note(const sis::Primitive& primitive) {
@@ -54,11 +43,24 @@ class GatewayClient {
     }
     return true;
   }
-  std::optional<gateways::SisEvent> poll_news() {
-    if (news_.empty()) return std::nullopt;
-    std::optional<gateways::SisEvent> event(std::move(news_.front()));
-    news_.pop_front();
-    return event;
+  /// Gives the news to the core and calls its timer if that is due. `take` gets each action that is
+  /// no U_PDU for the node.
+  template <typename Core, typename Take>
+  void serve(Core& core, Take take) {
+    const Instant now = world_.now();
+    if (const auto next = core.next_deadline(); next && *next <= now) core.on_deadline(now);
+    for (;;) {
+      take_all([&] { return core.poll_action(); },
+               [&](auto& action) {
+                 auto* updu = std::get_if<gateways::SisUnidata>(&action);
+                 if (updu) return send(std::move(*updu));
+                 take(action);
+               });
+      if (news_.empty()) return;
+      const gateways::SisEvent event = std::move(news_.front());
+      news_.pop_front();
+      core.on_sis(now, event);
+    }
   }
 
  private:
@@ -67,6 +69,12 @@ class GatewayClient {
     Address destination;
     Bytes updu;
   };
+  void send(gateways::SisUnidata updu) {
+    requests_.push_back({updu.id, updu.destination, updu.updu});
+    Bytes octets;
+    encode_to(octets, std::move(updu));
+    world_.write(client_, octets);
+  }
   std::optional<gateways::SisRequestId> take_request(Address destination, const Bytes& part) {
     const auto found = std::find_if(requests_.begin(), requests_.end(), [&](const Request& one) {
       return one.destination == destination && part.size() <= one.updu.size() &&

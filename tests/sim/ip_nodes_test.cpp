@@ -70,7 +70,12 @@ class IpNodes {
   }
   void run_for(Duration d) {
     for (const Instant end = world_.now() + d; world_.now() < end; world_.run_for(100ms)) {
-      for (auto& station : stations_) serve(*station);
+      for (auto& station : stations_) {
+        station->client->serve(*station->core, [&](const IpClientCore::Action& action) {
+          const auto* to = std::get_if<IpClientCore::ToInterface>(&action);
+          if (to) take(*station, to->octets);
+        });
+      }
     }
   }
 
@@ -113,25 +118,6 @@ class IpNodes {
     const auto id = static_cast<std::uint16_t>(datagram.id);
     station.arrivals.push_back(
         {*datagram.source_port, world_.now() - sent_at_.at(id), world_.now()});
-  }
-
-  void serve(Station& station) {
-    IpClientCore& core = *station.core;
-    if (const auto next = core.next_deadline(); next && *next <= world_.now()) {
-      core.on_deadline(world_.now());
-    }
-    for (;;) {
-      while (auto action = core.poll_action()) {
-        if (const auto* to = std::get_if<IpClientCore::ToInterface>(&*action)) {
-          take(station, to->octets);
-        } else if (auto* updu = std::get_if<gateways::SisUnidata>(&*action)) {
-          station.client->send(std::move(*updu));
-        }
-      }
-      const auto event = station.client->poll_news();
-      if (!event) break;
-      core.on_sis(world_.now(), *event);
-    }
   }
 
   sim::World world_;

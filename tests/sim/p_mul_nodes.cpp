@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "s5066d/base/assert.h"
-#include "sis/codec.h"
+#include "tests/support/unidata_octets.h"
 
 namespace s5066::sim {
 namespace {
@@ -146,13 +146,7 @@ void PMulNodes::hand_down(Station& station, Bytes& requests) {
     if (request->delivery.mode == sis::TransmissionMode::arq) {
       station.arq[request->updu.at(1)] = request->id;
     }
-    sis::encode(sis::UnidataRequest{.priority = request->priority,
-                                    .destination_sap = request->destination_sap,
-                                    .destination = request->destination,
-                                    .delivery = request->delivery,
-                                    .time_to_live = request->time_to_live_s / 2,
-                                    .updu = std::move(request->updu)},
-                requests);
+    encode_to(requests, std::move(*request));
   }
 }
 

@@ -98,24 +98,13 @@ class StreamNodes {
   };
 
   void serve(End& end) {
-    const Instant now = world_.now();
-    if (const auto next = end.core->next_deadline(); next && *next <= now) {
-      end.core->on_deadline(now);
-    }
-    for (;;) {
-      while (auto action = end.core->poll_action()) {
-        if (auto* updu = std::get_if<gateways::SisUnidata>(&*action)) {
-          end.client->send(std::move(*updu));
-        } else if (const auto* opened = std::get_if<streams::Opened>(&*action)) {
-          end.ports[opened->id] = opened->target.port;
-        } else if (const auto* arrived = std::get_if<streams::Arrived>(&*action)) {
-          arrive(end, *arrived);
-        }
+    end.client->serve(*end.core, [&](const streams::Action& action) {
+      if (const auto* opened = std::get_if<streams::Opened>(&action)) {
+        end.ports[opened->id] = opened->target.port;
+      } else if (const auto* arrived = std::get_if<streams::Arrived>(&action)) {
+        arrive(end, *arrived);
       }
-      const auto event = end.client->poll_news();
-      if (!event) break;
-      end.core->on_sis(now, *event);
-    }
+    });
   }
   void arrive(End& end, const streams::Arrived& arrived) {
     end.core->request_consumed(world_.now(), arrived.id, arrived.octets.size());

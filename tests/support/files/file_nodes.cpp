@@ -8,7 +8,7 @@
 
 #include "gateways/file_relay/relay_setup.h"
 #include "s5066d/base/assert.h"
-#include "sis/codec.h"
+#include "tests/support/unidata_octets.h"
 
 namespace s5066::sim {
 
@@ -262,16 +262,6 @@ void FileNodes::serve(std::size_t at) {
 void FileNodes::give(Station& station, gateways::SisUnidata updu) {
   station.requests.emplace(key_of(updu.destination, updu.updu), updu.id);
   encode_to(station.output, std::move(updu));
-}
-
-void FileNodes::encode_to(Bytes& output, gateways::SisUnidata updu) {
-  sis::encode(sis::UnidataRequest{.priority = updu.priority,
-                                  .destination_sap = updu.destination_sap,
-                                  .destination = updu.destination,
-                                  .delivery = updu.delivery,
-                                  .time_to_live = updu.time_to_live_s / 2,
-                                  .updu = std::move(updu.updu)},
-              output);
 }
 
 }  // namespace s5066::sim

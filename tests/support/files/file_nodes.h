@@ -100,7 +100,6 @@ class FileNodes {
   void lose_client(Station& station);
   void serve(std::size_t at);
   static void give(Station& station, gateways::SisUnidata updu);
-  static void encode_to(Bytes& output, gateways::SisUnidata updu);
   static bool note_udop(Station& station, const sis::Primitive& primitive);
 
   test::TemporaryFolder folder_;

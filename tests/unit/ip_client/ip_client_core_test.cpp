@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "s5066d/base/rng.h"
+#include "tests/support/virtual_time.h"
 #include "tests/unit/ip_client/packets.h"
 
 namespace s5066::ip_client {
@@ -91,12 +92,12 @@ class IpClientTest : public testing::Test {
     return core->drops(direction, drop);
   }
   void run_for(Duration d) {
-    const Instant end = now + d;
-    while (now < end) {
-      now += 1s;
-      core->on_deadline(now);
-      drain();
-    }
+    sim::run_deadlines(
+        now, now + d, [&] { return core->next_deadline(); },
+        [&] {
+          core->on_deadline(now);
+          drain();
+        });
   }
   std::ptrdiff_t count(IpEvent::Kind kind) const {
     return std::count_if(events.begin(), events.end(),

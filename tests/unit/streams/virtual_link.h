@@ -15,7 +15,9 @@
 #include <vector>
 
 #include "gateways/streams/streams_core.h"
+#include "s5066d/base/deadline_table.h"
 #include "s5066d/base/rng.h"
+#include "tests/support/virtual_time.h"
 
 namespace s5066::streams::test {
 
@@ -157,25 +159,13 @@ class VirtualLink {
   }
 
   void run_for(Duration duration) {
-    const Instant end = now_ + duration;
-    for (;;) {
-      Instant next = end;
-      if (!events_.empty()) next = std::min(next, events_.begin()->first);
-      for (const End& one : ends_) {
-        if (const auto due = one.core->next_deadline()) next = std::min(next, std::max(*due, now_));
-      }
-      now_ = std::max(now_, next);
-      if (now_ >= end) break;
-      for (std::size_t i = 0; i < ends_.size(); ++i) {
-        const auto due = ends_[i].core->next_deadline();
-        if (due && *due <= now_) ends_[i].core->on_deadline(now_);
-        settle(i);
-      }
-      while (!events_.empty() && events_.begin()->first <= now_) {
-        const Event event = std::move(events_.extract(events_.begin()).mapped());
-        fire(event);
-      }
-    }
+    const auto next = [&] {
+      std::optional<Instant> at;
+      if (!events_.empty()) at = events_.begin()->first;
+      for (const End& one : ends_) at = earlier(at, one.core->next_deadline());
+      return at;
+    };
+    sim::run_deadlines(now_, now_ + duration, next, [&] { step(); });
   }
   /// Runs until all streams are settled, at most for `limit`.
   bool run_until_settled(Duration limit) {
@@ -247,13 +237,25 @@ class VirtualLink {
   }
 
   void settle(std::size_t end) {
-    for (int steps = 0; steps < 1'000'000; ++steps) {
+    const auto poll = [&] {
       auto action = ends_[end].core->poll_action();
       ends_[end].held_max = std::max(ends_[end].held_max, ends_[end].core->octets_held());
-      if (!action) return;
-      std::visit([&](auto& one) { carry_out(end, one); }, *action);
+      return action;
+    };
+    sim::take_all(poll, [&](Action& action) {
+      std::visit([&](auto& one) { carry_out(end, one); }, action);
+    });
+  }
+  void step() {
+    for (std::size_t i = 0; i < ends_.size(); ++i) {
+      const auto due = ends_[i].core->next_deadline();
+      if (due && *due <= now_) ends_[i].core->on_deadline(now_);
+      settle(i);
     }
-    FAIL() << "the core never comes to rest";
+    while (!events_.empty() && events_.begin()->first <= now_) {
+      const Event event = std::move(events_.extract(events_.begin()).mapped());
+      fire(event);
+    }
   }
 
   void carry_out(std::size_t, StreamEvent&) {}
