@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::size_t kEomBits = 32;
 
-Duration duration_of(std::uint64_t symbols) {
-  return Duration(
-      static_cast<Duration::rep>((symbols * 1'000'000'000 + kSymbolRate - 1) / kSymbolRate));
+Duration duration_of(const Mode& mode, std::uint64_t symbols) {
+  const std::uint64_t rate = symbol_rate(mode);
+  return Duration(static_cast<Duration::rep>((symbols * 1'000'000'000 + rate - 1) / rate));
 }
 
 // MIL-STD-188-110A: at every rate the preamble is as long as one block of the interleaver.
@@ -161,6 +161,17 @@ std::uint64_t block_symbols(const Mode& mode) {
 
 }  // namespace
 
+std::uint64_t symbol_rate(const Mode& mode) {
+  switch (mode.waveform) {
+    case Waveform::ms110a:
+    case Waveform::stanag4539:
+    case Waveform::stanag4285:
+    case Waveform::ms110d:
+      break;
+  }
+  return kSymbolRate;
+}
+
 std::uint64_t preamble_symbols(const Mode& mode) {
   switch (mode.waveform) {
     case Waveform::stanag4539:
@@ -225,11 +236,11 @@ std::size_t block_capacity(const Mode& mode, std::uint64_t blocks) {
 }
 
 Duration preamble_duration(const Mode& mode) {
-  return duration_of(preamble_symbols(mode));
+  return duration_of(mode, preamble_symbols(mode));
 }
 
 Duration data_duration_of_blocks(const Mode& mode, std::uint64_t blocks) {
-  return duration_of(data_symbols(mode, blocks));
+  return duration_of(mode, data_symbols(mode, blocks));
 }
 
 Duration data_duration(const Mode& mode, std::size_t octets) {
@@ -245,8 +256,9 @@ Duration airtime(const Mode& mode, std::size_t octets) {
 std::size_t capacity(const Mode& mode, Duration data_time_max) {
   if (data_time_max <= Duration::zero()) return 0;
   const auto nanoseconds = static_cast<std::uint64_t>(data_time_max.count());
-  const std::uint64_t symbols = nanoseconds / 1'000'000'000 * kSymbolRate +
-                                nanoseconds % 1'000'000'000 * kSymbolRate / 1'000'000'000;
+  const std::uint64_t rate = symbol_rate(mode);
+  const std::uint64_t symbols =
+      nanoseconds / 1'000'000'000 * rate + nanoseconds % 1'000'000'000 * rate / 1'000'000'000;
   switch (mode.waveform) {
     case Waveform::stanag4539:
       return block_capacity(

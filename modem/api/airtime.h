@@ -20,9 +20,11 @@
 
 namespace s5066::modem {
 
-/// This is the symbol rate of every waveform, in Bd.
+/// Symbol rate of the waveforms for channels of 3 kHz, in Bd.
 inline constexpr std::uint64_t kSymbolRate = 2400;
 
+/// Returns the symbol rate of a mode in Bd, an even number.
+std::uint64_t symbol_rate(const Mode& mode);
 /// Returns the symbols from key-down to the first data symbol.
 std::uint64_t preamble_symbols(const Mode& mode);
 /// Returns the symbols of the first `blocks` blocks, with the preambles that STANAG 4539 inserts

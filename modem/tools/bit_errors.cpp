@@ -139,7 +139,7 @@ class Run {
     sent.heard = true;
     if (std::exchange(placed_, true)) return;
     const auto start =
-        static_cast<double>(sent.from + kSampleRate / kSymbolRate * preamble_of(plan_));
+        static_cast<double>(sent.from + kSampleRate / symbol_rate(plan_.mode) * preamble_of(plan_));
     const double late_s = (static_cast<double>(first_bit_sample) - start) / kSampleRate;
     if (late_s < kLateSeconds) return;
     const auto block = static_cast<double>(block_bits(plan_.mode));

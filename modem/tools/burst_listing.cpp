@@ -32,8 +32,8 @@ std::string formatted(const char* format, ...) {
 /// Returns the time of the first symbol of the preamble; nothing if the preamble was missed.
 std::optional<double> started_s(const ListedBurst& burst) {
   if (!burst.first_bit_sample || burst.record.acquired().late) return std::nullopt;
-  const std::uint64_t preamble =
-      preamble_symbols(burst.record.mode()) * (kSampleRate / kSymbolRate);
+  const Mode& mode = burst.record.mode();
+  const std::uint64_t preamble = preamble_symbols(mode) * (kSampleRate / symbol_rate(mode));
   return seconds(*burst.first_bit_sample - std::min(*burst.first_bit_sample, preamble));
 }
 

@@ -320,7 +320,7 @@ class BurstReceiver::Impl {
   std::optional<std::uint64_t> ends_at() const {
     const auto& ending = demodulator_->ending();
     if (!ending) return std::nullopt;
-    return data_start_sample() + ending->symbols * (kSampleRate / kSymbolRate);
+    return data_start_sample() + ending->symbols * (kSampleRate / symbol_rate(reading_.mode));
   }
   bool ends_by_now() const {
     const auto at = ends_at();

@@ -16,8 +16,8 @@ namespace {
 std::uint64_t half_seconds_left(const modem::Mode& mode, std::uint64_t symbols,
                                 std::uint64_t bits_sent) {
   const std::uint64_t whole = symbols * mode.rate_bps;
-  const std::uint64_t gone = bits_sent * modem::kSymbolRate;
-  const std::uint64_t half_second = modem::kSymbolRate * mode.rate_bps / 2;
+  const std::uint64_t gone = bits_sent * modem::symbol_rate(mode);
+  const std::uint64_t half_second = modem::symbol_rate(mode) * mode.rate_bps / 2;
   return gone < whole ? (whole - gone + half_second - 1) / half_second : 1;
 }
 

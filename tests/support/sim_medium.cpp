@@ -244,10 +244,10 @@ void Medium::check_frames(const Burst& burst) {
   const std::uint64_t blocks = modem::block_count(mode, burst.command.bytes.size());
   // Times are in units of which a symbol and a bit are whole multiples.
   const std::uint64_t end = modem::data_symbols(mode, blocks) * mode.rate_bps;
-  const std::uint64_t half_second = modem::kSymbolRate / 2 * mode.rate_bps;
+  const std::uint64_t half_second = modem::symbol_rate(mode) / 2 * mode.rate_bps;
   std::uint8_t last = 255;
   for (const Frame& frame : burst.frames) {
-    const std::uint64_t begin = 8 * frame.begin * modem::kSymbolRate;
+    const std::uint64_t begin = 8 * frame.begin * modem::symbol_rate(mode);
     const std::uint64_t left = begin < end ? end - begin : 1;
     const std::uint64_t expected = (left + half_second - 1) / half_second;
     const bool untold = options_.full_duplex && burst.frames.front().eot_half_s == 0;

@@ -79,10 +79,20 @@ TEST(Airtime, a_preamble_is_inserted_after_72_frames_unless_the_burst_is_over) {
   EXPECT_EQ(airtime(mode, eight_blocks), Duration(8729583334));  // the duration is rounded up
 }
 
+TEST(Airtime, a_symbol_takes_its_time_by_the_symbol_rate_of_the_mode) {
+  for (const Mode& mode : all_modes()) {
+    const double symbols = static_cast<double>(burst_symbols(mode, 100));
+    EXPECT_NEAR(to_seconds(airtime(mode, 100)), symbols / static_cast<double>(symbol_rate(mode)),
+                3e-9)
+        << to_string(mode);
+    EXPECT_EQ(symbol_rate(mode) % 2, 0u) << to_string(mode);
+  }
+}
+
 TEST(Airtime, bits_of_a_whole_cycle_flow_at_the_rate_that_names_it) {
   for (const std::uint32_t rate : {3200U, 4800U, 6400U, 8000U, 9600U}) {
     const Mode mode{Waveform::stanag4539, rate, Interleaver::very_long};
-    EXPECT_EQ(block_bits(mode) * kSymbolRate,
+    EXPECT_EQ(block_bits(mode) * symbol_rate(mode),
               rate * (data_symbols(mode, 2) - data_symbols(mode, 1)));
   }
 }
