@@ -3,10 +3,7 @@
 
 #include <algorithm>
 #include <boost/program_options.hpp>
-#include <sstream>
 
-#include "s5066d/base/version.h"
-#include "s5066d/posix/unknown_option.h"
 #include "sis/tools/connection_options.h"
 
 namespace s5066::chat {
@@ -87,34 +84,14 @@ std::chrono::seconds linger_of(const Options& options, std::uint64_t unconfirmed
 
 std::optional<Options> read_command_line(int argc, char** argv, bool terminal, Instead& instead) {
   po::options_description all("s5066-chat: short messages between operators (HFCHAT, SAP 5)");
-  all.add_options()("help,h", "print this")("version", "print the version");
+  sis_tools::add_common_options(all);
   po::options_description connection("Connection");
   sis_tools::add_connection_options(connection);
   all.add(connection).add(chat_options());
-  try {
-    po::variables_map given;
-    const auto parsed = po::command_line_parser(argc, argv).options(all).run();
-    po::store(parsed, given);
-    if (given.count("help")) {
-      std::ostringstream help;
-      help << all;
-      instead.help = help.str();
-      return std::nullopt;
-    }
-    if (given.count("version")) {
-      instead.help = version_line("s5066-chat");
-      return std::nullopt;
-    }
-    if (auto wrong = posix::stray_word_text(parsed); !wrong.empty()) throw Wrong{wrong};
-    return read(given, terminal);
-  } catch (const po::unknown_option& error) {
-    instead.problem = posix::unknown_option_text(error, all);
-  } catch (const po::error& error) {
-    instead.problem = error.what();
-  } catch (const Wrong& wrong) {
-    instead.problem = wrong.what;
-  }
-  return std::nullopt;
+  std::optional<Options> options;
+  const auto read_all = [&](const po::variables_map& given) { options = read(given, terminal); };
+  sis_tools::read_command_line(argc, argv, "s5066-chat", all, instead, read_all);
+  return options;
 }
 
 }  // namespace s5066::chat

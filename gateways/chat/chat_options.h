@@ -9,6 +9,7 @@
 
 #include "gateways/chat/chat_core.h"
 #include "sis/client.h"
+#include "sis/tools/command_line.h"
 
 namespace s5066::chat {
 
@@ -24,11 +25,7 @@ struct Options {
 /// leave: the user's value, or until they have expired.
 std::chrono::seconds linger_of(const Options& options, std::uint64_t unconfirmed_octets);
 
-/// Output instead of running: help to print, or an error.
-struct Instead {
-  std::string help;
-  std::string problem;
-};
+using sis_tools::Instead;
 
 /// Returns the options, or nothing and sets `instead`. `terminal`: the standard input is one.
 std::optional<Options> read_command_line(int argc, char** argv, bool terminal, Instead& instead);

@@ -2,10 +2,7 @@
 #include "sis/tools/sis_cat_options.h"
 
 #include <boost/program_options.hpp>
-#include <sstream>
 
-#include "s5066d/base/version.h"
-#include "s5066d/posix/unknown_option.h"
 #include "sis/text.h"
 #include "sis/tools/connection_options.h"
 
@@ -142,32 +139,12 @@ std::chrono::seconds linger_of(const Options& options, std::uint64_t octets_sent
 
 std::optional<Options> read_command_line(int argc, char** argv, Instead& instead) {
   po::options_description all("sis_cat: U_PDUs from standard input, or to standard output");
-  all.add_options()("help,h", "print this")("version", "print the version");
+  sis_tools::add_common_options(all);
   all.add(connection_options()).add(receiving_options()).add(sending_options());
-  try {
-    po::variables_map given;
-    const auto parsed = po::command_line_parser(argc, argv).options(all).run();
-    po::store(parsed, given);
-    if (given.count("help")) {
-      std::ostringstream help;
-      help << all;
-      instead.help = help.str();
-      return std::nullopt;
-    }
-    if (given.count("version")) {
-      instead.help = version_line("sis_cat");
-      return std::nullopt;
-    }
-    if (auto wrong = posix::stray_word_text(parsed); !wrong.empty()) throw Wrong{wrong};
-    return read(given);
-  } catch (const po::unknown_option& error) {
-    instead.problem = posix::unknown_option_text(error, all);
-  } catch (const po::error& error) {
-    instead.problem = error.what();
-  } catch (const Wrong& wrong) {
-    instead.problem = wrong.what;
-  }
-  return std::nullopt;
+  std::optional<Options> options;
+  const auto read_all = [&](const po::variables_map& given) { options = read(given); };
+  sis_tools::read_command_line(argc, argv, "sis_cat", all, instead, read_all);
+  return options;
 }
 
 }  // namespace s5066::sis_cat

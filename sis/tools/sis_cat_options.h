@@ -10,6 +10,7 @@
 #include "s5066d/base/result.h"
 #include "sis/client.h"
 #include "sis/primitives.h"
+#include "sis/tools/command_line.h"
 
 namespace s5066::sis_cat {
 
@@ -37,11 +38,7 @@ struct Options {
 /// others' transmissions.
 std::chrono::seconds linger_of(const Options& options, std::uint64_t octets_sent);
 
-/// Output instead of running: help to print, or an error.
-struct Instead {
-  std::string help;
-  std::string problem;
-};
+using sis_tools::Instead;
 
 /// Returns the options, or nothing and sets `instead`.
 std::optional<Options> read_command_line(int argc, char** argv, Instead& instead);
