@@ -17,7 +17,7 @@
 #include "s5066d/base/deadline_table.h"
 #include "s5066d/base/driven_core.h"
 #include "s5066d/base/ids.h"
-#include "s5066d/base/metrics.h"
+#include "s5066d/base/node_counters.h"
 #include "s5066d/base/result.h"
 #include "s5066d/base/rng.h"
 #include "s5066d/base/time.h"

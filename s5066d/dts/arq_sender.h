@@ -14,7 +14,7 @@
 #include <utility>
 #include <variant>
 
-#include "s5066d/base/metrics.h"
+#include "s5066d/base/node_counters.h"
 #include "s5066d/base/result.h"
 #include "s5066d/base/time.h"
 #include "s5066d/dts/interval_packer.h"

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "modem/api/port.h"
-#include "s5066d/base/metrics.h"
+#include "s5066d/base/node_counters.h"
 #include "s5066d/dts/heard_burst.h"
 #include "s5066d/pdu/scanner.h"
 

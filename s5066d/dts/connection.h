@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "s5066d/base/metrics.h"
+#include "s5066d/base/node_counters.h"
 #include "s5066d/base/result.h"
 #include "s5066d/dts/arq_receiver.h"
 #include "s5066d/dts/arq_sender.h"

@@ -13,7 +13,7 @@
 #include "modem/api/port.h"
 #include "s5066d/base/action_queue.h"
 #include "s5066d/base/driven_core.h"
-#include "s5066d/base/metrics.h"
+#include "s5066d/base/node_counters.h"
 #include "s5066d/base/rng.h"
 #include "s5066d/base/trace.h"
 #include "s5066d/dts/burst_reception.h"

@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "s5066d/base/metrics.h"
+#include "s5066d/base/node_counters.h"
 #include "s5066d/base/result.h"
 #include "s5066d/base/rng.h"
 #include "s5066d/base/time.h"

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "s5066d/base/metrics.h"
+#include "s5066d/base/node_counters.h"
 #include "s5066d/dts/message_exchange.h"
 #include "s5066d/dts/rate_change.h"
 #include "s5066d/dts/service.h"

@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "s5066d/base/bytes.h"
-#include "s5066d/base/metrics.h"
+#include "s5066d/base/node_counters.h"
 #include "s5066d/dts/rx_window.h"
 
 namespace s5066::dts {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "s5066d/base/bytes.h"
-#include "s5066d/base/metrics.h"
+#include "s5066d/base/node_counters.h"
 #include "s5066d/base/result.h"
 
 namespace s5066 {

@@ -18,7 +18,7 @@
 #include "s5066d/base/bytes.h"
 #include "s5066d/base/driven_core.h"
 #include "s5066d/base/ids.h"
-#include "s5066d/base/metrics.h"
+#include "s5066d/base/node_counters.h"
 #include "s5066d/base/result.h"
 #include "s5066d/base/rng.h"
 #include "s5066d/base/step_limit.h"

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "s5066d/base/bytes.h"
-#include "s5066d/base/metrics.h"
+#include "s5066d/base/node_counters.h"
 #include "s5066d/pdu/dpdu.h"
 
 namespace s5066::pdu {

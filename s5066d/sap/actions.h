@@ -12,7 +12,7 @@
 #include "s5066d/base/action_queue.h"
 #include "s5066d/base/bytes.h"
 #include "s5066d/base/ids.h"
-#include "s5066d/base/metrics.h"
+#include "s5066d/base/node_counters.h"
 #include "s5066d/cas/channel_access.h"
 #include "s5066d/sap/link_manager.h"
 #include "sis/primitives.h"

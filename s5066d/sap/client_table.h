@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "s5066d/base/ids.h"
-#include "s5066d/base/metrics.h"
+#include "s5066d/base/node_counters.h"
 #include "s5066d/base/result.h"
 #include "s5066d/base/time.h"
 #include "s5066d/base/trace.h"

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "s5066d/base/ids.h"
-#include "s5066d/base/metrics.h"
+#include "s5066d/base/node_counters.h"
 #include "s5066d/base/time.h"
 #include "s5066d/base/trace.h"
 #include "s5066d/cas/channel_access.h"

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "s5066d/base/driven_core.h"
-#include "s5066d/base/metrics.h"
+#include "s5066d/base/node_counters.h"
 #include "s5066d/base/result.h"
 #include "s5066d/base/trace.h"
 #include "s5066d/base/utc_clock.h"

@@ -28,7 +28,7 @@
 #include "gateways/traffic/receiver_core.h"
 #include "modem/api/counters.h"
 #include "modem/audio/cable_hub.h"
-#include "s5066d/base/metrics.h"
+#include "s5066d/base/node_counters.h"
 #include "s5066d/runtime/daemon.h"
 #include "sis/client_core.h"
 #include "tests/unit/gateways/temporary_folder.h"

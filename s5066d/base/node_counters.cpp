@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "s5066d/base/metrics.h"
+#include "s5066d/base/node_counters.h"
 
 namespace s5066 {
 namespace {
