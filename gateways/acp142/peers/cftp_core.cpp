@@ -147,16 +147,13 @@ void CftpCore::on_sis(Instant now, const gateways::SisEvent& event) {
 }
 
 void CftpCore::on(Instant, const gateways::SisBound& bound) {
-  flow_on_ = true;
-  mtu_.reset();
-  if (bound.mtu > kRcopV1HeaderOctets) mtu_ = bound.mtu;
+  client_.on_bound(bound, kRcopV1HeaderOctets);
 }
 
 // Files that were under way begin again under another number, because nobody knows what the node
 // still sends of them.
 void CftpCore::on(Instant, const gateways::SisLost&) {
-  mtu_.reset();
-  requests_.clear();
+  client_.on_lost();
   acknowledgements_.clear();
   for (auto& [node, lane] : lanes_) {
     lane.outstanding = 0;
@@ -171,7 +168,7 @@ void CftpCore::on(Instant, const gateways::SisLost&) {
 }
 
 void CftpCore::on(Instant, const gateways::SisFlow& flow) {
-  flow_on_ = flow.on;
+  client_.on_flow(flow);
 }
 
 std::optional<NodeId> CftpCore::station_at(Address address) const {
@@ -260,14 +257,6 @@ void CftpCore::tell(PeerNews::Kind kind, Address address, std::string detail,
                              .octets = octets});
 }
 
-std::optional<CftpCore::Request> CftpCore::take(gateways::SisRequestId id) {
-  const auto found = requests_.find(id);
-  if (found == requests_.end()) return std::nullopt;
-  const Request request = found->second;
-  requests_.erase(found);
-  return request;
-}
-
 CftpCore::File* CftpCore::file_of(const Request& request, std::uint64_t number) {
   Lane& lane = lanes_[request.station];
   if (request.id.value != 0) --lane.outstanding;
@@ -278,17 +267,18 @@ CftpCore::File* CftpCore::file_of(const Request& request, std::uint64_t number) 
 }
 
 void CftpCore::on(Instant now, const gateways::SisConfirmed& confirmed) {
-  const auto request = take(confirmed.id);
+  const auto request = client_.take(confirmed.id);
   if (!request) return;
   File* const file = file_of(*request, confirmed.id.value);
   if (file == nullptr) return;
   if (file->outstanding.empty() && file->next_segment == file->segments) {
-    file->answer_by = now + config_.answer_wait + airtime(file->octets.size());
+    file->answer_by =
+        now + config_.answer_wait + airtime_at(config_.line_rate_bps, file->octets.size());
   }
 }
 
 void CftpCore::on(Instant, const gateways::SisRejected& rejected) {
-  const auto request = take(rejected.id);
+  const auto request = client_.take(rejected.id);
   if (!request) return;
   File* const file = file_of(*request, rejected.id.value);
   if (file == nullptr) return;
@@ -299,7 +289,7 @@ void CftpCore::on(Instant, const gateways::SisRejected& rejected) {
 }
 
 void CftpCore::on(Instant, const gateways::SisUnresolved& unresolved) {
-  const auto request = take(unresolved.id);
+  const auto request = client_.take(unresolved.id);
   if (!request) return;
   if (const File* const file = file_of(*request, unresolved.id.value)) {
     end_active(lanes_[request->station], file->updu_id, Kind::deferred,
@@ -388,36 +378,21 @@ std::optional<PeerEvent> CftpCore::poll_event() {
 
 // --- Sending -------------------------------------------------------------------------------------
 
-Duration CftpCore::airtime(std::size_t octets) const {
-  return from_seconds(8.0 * static_cast<double>(octets) / config_.line_rate_bps);
-}
-
 std::optional<gateways::SisUnidata> CftpCore::poll_unidata(Instant now) {
-  if (!mtu_ || quiet_) return std::nullopt;
+  if (!client_.may_answer()) return std::nullopt;
   if (auto acknowledgement = next_acknowledgement()) return acknowledgement;
-  if (!flow_on_) return std::nullopt;
-  std::size_t outstanding = 0;
-  for (const auto& [node, lane] : lanes_) outstanding += lane.outstanding;
-  if (outstanding >= config_.outstanding_max) return std::nullopt;
-  // The stations take turns, beginning behind the one that was served last.
-  auto at = lanes_.upper_bound(served_);
-  for (std::size_t i = 0; i < lanes_.size(); ++i, ++at) {
-    if (at == lanes_.end()) at = lanes_.begin();
-    begin(now, at->second);
-    if (auto unidata = next_segment(now, at->first, at->second)) {
-      served_ = at->first;
-      return unidata;
-    }
-  }
-  return std::nullopt;
+  if (!client_.may_send()) return std::nullopt;
+  return client_.serve(lanes_, config_.outstanding_max, [&](NodeId station, Lane& lane) {
+    begin(now, lane);
+    return next_segment(now, station, lane);
+  });
 }
 
 std::optional<gateways::SisUnidata> CftpCore::next_acknowledgement() {
   const auto next = take_front(acknowledgements_);
   if (!next) return std::nullopt;
-  const gateways::SisRequestId id{++last_request_};
   return gateways::SisUnidata{
-      .id = id,
+      .id = client_.new_id(),
       .priority = sis_priority(0),
       .destination = next->to.source,
       .destination_sap = next->to.source_sap,
@@ -437,7 +412,7 @@ void CftpCore::begin(Instant now, Lane& lane) {
   File file = std::move(*next);
   lane.waiting.erase(next);
   if (file.expires <= now) return end(file, Kind::deferred, "its lifetime ended");
-  file.mtu = *mtu_;
+  file.mtu = client_.mtu();
   write(file);
   if (file.recipients == 0) return end(file, Kind::failed, "no recipient has an address for CFTP");
   while (lane.active.contains(lane.next_updu_id)) ++lane.next_updu_id;
@@ -474,15 +449,15 @@ std::optional<gateways::SisUnidata> CftpCore::next_segment(Instant now, NodeId s
                             .updu_id = file.updu_id,
                             .segment = static_cast<std::uint16_t>(file.next_segment)};
   ++file.next_segment;
-  const std::uint64_t number = ++last_request_;
-  file.outstanding.insert(number);
+  const gateways::SisRequestId id = client_.add({file.id, station});
+  file.outstanding.insert(id.value);
   ++lane.outstanding;
-  requests_[{number}] = {file.id, station};
   const auto left = std::chrono::duration_cast<std::chrono::seconds>(file.expires - now).count();
   const auto lifetime =
-      config_.updu_lifetime_s + static_cast<std::int64_t>(to_seconds(airtime(file.octets.size())));
+      config_.updu_lifetime_s +
+      static_cast<std::int64_t>(to_seconds(airtime_at(config_.line_rate_bps, file.octets.size())));
   return gateways::SisUnidata{
-      .id = {number},
+      .id = id,
       .priority = sis_priority(file.priority),
       .destination = config_.stations.at(station).address,
       .destination_sap = kCftpSap,

@@ -17,6 +17,7 @@
 #include <string>
 
 #include "gateways/acp142/mail/compression.h"
+#include "gateways/acp142/peers/peer_client.h"
 #include "gateways/acp142/peers/peer_types.h"
 #include "gateways/common/rcop.h"
 #include "gateways/common/sis_port.h"
@@ -77,11 +78,11 @@ class CftpCore {
   void request_withdraw(Instant now, MailId id);
 
   // Outputs. While `quiet` (EMCON) nothing is handed to the node.
-  void set_quiet(bool quiet) { quiet_ = quiet; }
+  void set_quiet(bool quiet) { client_.set_quiet(quiet); }
   std::optional<gateways::SisUnidata> poll_unidata(Instant now);
   std::optional<PeerEvent> poll_event();
   std::optional<Instant> next_deadline() const;
-  bool bound() const { return mtu_.has_value(); }
+  bool bound() const { return client_.bound(); }
   const CounterSet<CftpCounter>& counters() const { return counters_; }
   const gateways::RcopReassembler& reassembler() const { return reassembler_; }
 
@@ -141,28 +142,21 @@ class CftpCore {
   std::optional<gateways::SisUnidata> next_acknowledgement();
   std::optional<gateways::SisUnidata> next_segment(Instant now, NodeId station, Lane& lane);
   File* file_of(const Request& request, std::uint64_t number);
-  std::optional<Request> take(gateways::SisRequestId id);
   void end_active(Lane& lane, std::uint8_t updu_id, RecipientOutcome::Kind kind,
                   const std::string& why, bool unanswered = false);
   void end(const File& file, RecipientOutcome::Kind kind, const std::string& why,
            bool unanswered = false);
   void give_up_station(Lane& lane, const std::string& why);
-  Duration airtime(std::size_t octets) const;
 
   const Config config_;
   Rng& rng_;
   gateways::RcopReassembler reassembler_;
   std::map<NodeId, Lane> lanes_;
-  NodeId served_{};  // the station whose U_PDU went last
-  std::map<gateways::SisRequestId, Request> requests_;
-  std::uint64_t last_request_ = 0;
+  PeerClient<Request> client_;
   std::map<PeerTicket, Committing> committing_;
   std::uint64_t last_ticket_ = 0;
   std::deque<Acknowledge> acknowledgements_;
   std::deque<PeerEvent> events_;
-  std::optional<std::size_t> mtu_;
-  bool flow_on_ = true;
-  bool quiet_ = false;
   CounterSet<CftpCounter> counters_;
 };
 static_assert(TimedCore<CftpCore>);

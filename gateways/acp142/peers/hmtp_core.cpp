@@ -126,16 +126,13 @@ void HmtpCore::on_sis(Instant now, const gateways::SisEvent& event) {
 }
 
 void HmtpCore::on(Instant, const gateways::SisBound& bound) {
-  flow_on_ = true;
-  mtu_.reset();
-  if (bound.mtu > 0) mtu_ = bound.mtu;
+  client_.on_bound(bound, 0);
 }
 
 // Sessions of ours begin again. Replies that were not sent are lost; their sender sends its mail
 // again, which is known then.
 void HmtpCore::on(Instant, const gateways::SisLost&) {
-  mtu_.reset();
-  requests_.clear();
+  client_.on_lost();
   for (auto& [node, lane] : lanes_) {
     lane.outstanding = 0;
     lane.replies.clear();
@@ -148,7 +145,7 @@ void HmtpCore::on(Instant, const gateways::SisLost&) {
 }
 
 void HmtpCore::on(Instant, const gateways::SisFlow& flow) {
-  flow_on_ = flow.on;
+  client_.on_flow(flow);
 }
 
 void HmtpCore::on(Instant now, const gateways::SisIndication& indication) {
@@ -246,11 +243,8 @@ void HmtpCore::drain(Instant now, NodeId station, SapId sap, HmtpSession& sessio
 }
 
 std::optional<HmtpCore::Request> HmtpCore::take(gateways::SisRequestId id) {
-  const auto found = requests_.find(id);
-  if (found == requests_.end()) return std::nullopt;
-  const Request request = found->second;
-  requests_.erase(found);
-  --lanes_[request.station].outstanding;
+  const auto request = client_.take(id);
+  if (request) --lanes_[request->station].outstanding;
   return request;
 }
 
@@ -260,7 +254,7 @@ void HmtpCore::on(Instant now, const gateways::SisConfirmed& confirmed) {
   auto& client = lanes_[request->station].client;
   if (!client || client->outstanding.erase(confirmed.id.value) == 0) return;
   if (client->outstanding.empty() && client->sent == client->dialogue.text().size()) {
-    client->answer_by = now + config_.answer_wait + airtime(client->sent);
+    client->answer_by = now + config_.answer_wait + airtime_at(config_.line_rate_bps, client->sent);
   }
 }
 
@@ -364,30 +358,17 @@ std::optional<PeerEvent> HmtpCore::poll_event() {
 
 // --- Sending -------------------------------------------------------------------------------------
 
-Duration HmtpCore::airtime(std::size_t octets) const {
-  return from_seconds(8.0 * static_cast<double>(octets) / config_.line_rate_bps);
-}
-
 std::uint32_t HmtpCore::lifetime_of(std::size_t octets) const {
-  return config_.updu_lifetime_s + static_cast<std::uint32_t>(to_seconds(airtime(octets)));
+  return config_.updu_lifetime_s +
+         static_cast<std::uint32_t>(to_seconds(airtime_at(config_.line_rate_bps, octets)));
 }
 
 std::optional<gateways::SisUnidata> HmtpCore::poll_unidata(Instant now) {
-  if (!mtu_ || quiet_ || !flow_on_) return std::nullopt;
-  std::size_t outstanding = 0;
-  for (const auto& [node, lane] : lanes_) outstanding += lane.outstanding;
-  if (outstanding >= config_.outstanding_max) return std::nullopt;
-  // The stations take turns, beginning behind the one that was served last.
-  auto at = lanes_.upper_bound(served_);
-  for (std::size_t i = 0; i < lanes_.size(); ++i, ++at) {
-    if (at == lanes_.end()) at = lanes_.begin();
-    begin(now, at->first, at->second);
-    if (auto unidata = next_updu(now, at->first, at->second)) {
-      served_ = at->first;
-      return unidata;
-    }
-  }
-  return std::nullopt;
+  if (!client_.may_send()) return std::nullopt;
+  return client_.serve(lanes_, config_.outstanding_max, [&](NodeId station, Lane& lane) {
+    begin(now, station, lane);
+    return next_updu(now, station, lane);
+  });
 }
 
 // The most urgent go first, of those the ones that have waited longest.
@@ -433,7 +414,7 @@ std::optional<gateways::SisUnidata> HmtpCore::next_updu(Instant, NodeId station,
   lane.sending_replies = replies;
   if (replies) {
     Reply& reply = lane.replies.front();
-    const auto piece = std::string_view(reply.text).substr(reply.sent, *mtu_);
+    const auto piece = std::string_view(reply.text).substr(reply.sent, client_.mtu());
     reply.sent += piece.size();
     auto unidata = updu_of(station, reply.sap, piece, 0, lifetime_of(reply.text.size()), true);
     if (reply.sent == reply.text.size()) lane.replies.pop_front();
@@ -441,7 +422,7 @@ std::optional<gateways::SisUnidata> HmtpCore::next_updu(Instant, NodeId station,
   }
   Client& client = *lane.client;
   const std::string& text = client.dialogue.text();
-  const auto piece = std::string_view(text).substr(client.sent, *mtu_);
+  const auto piece = std::string_view(text).substr(client.sent, client_.mtu());
   client.sent += piece.size();
   auto unidata = updu_of(station, kHmtpSap, piece, client.mails.front().priority,
                          lifetime_of(text.size()), false);
@@ -452,8 +433,7 @@ std::optional<gateways::SisUnidata> HmtpCore::next_updu(Instant, NodeId station,
 gateways::SisUnidata HmtpCore::updu_of(NodeId station, SapId sap, std::string_view text,
                                        std::uint8_t priority, std::uint32_t lifetime_s,
                                        bool reply) {
-  const gateways::SisRequestId id{++last_request_};
-  requests_[id] = {station, reply};
+  const gateways::SisRequestId id = client_.add({station, reply});
   ++lanes_[station].outstanding;
   return {.id = id,
           .priority = sis_priority(priority),

@@ -24,6 +24,7 @@
 #include "gateways/acp142/mail/address_table.h"
 #include "gateways/acp142/peers/hmtp_dialogue.h"
 #include "gateways/acp142/peers/hmtp_session.h"
+#include "gateways/acp142/peers/peer_client.h"
 #include "gateways/acp142/peers/peer_types.h"
 #include "gateways/common/sis_port.h"
 #include "s5066d/base/counter_set.h"
@@ -78,7 +79,7 @@ class HmtpCore {
   void request_withdraw(Instant now, MailId id);
 
   // Outputs. While `quiet` (EMCON) nothing is handed to the node.
-  void set_quiet(bool quiet) { quiet_ = quiet; }
+  void set_quiet(bool quiet) { client_.set_quiet(quiet); }
   std::optional<gateways::SisUnidata> poll_unidata(Instant now);
   std::optional<PeerEvent> poll_event();
   std::optional<Instant> next_deadline() const;
@@ -150,22 +151,16 @@ class HmtpCore {
   void end(const Waiting& mail, NodeId station, RecipientOutcome::Kind kind, const std::string& why,
            bool unanswered = false, bool more = false);
   std::uint32_t lifetime_of(std::size_t octets) const;
-  Duration airtime(std::size_t octets) const;
 
   const Config config_;
   const AddressTable& table_;
   IntakeRoom room_{.octets_max = 64u << 20};
   CounterSet<SmtpCounter> smtp_counters_;
   std::map<NodeId, Lane> lanes_;
-  NodeId served_{};  // the station whose U_PDU went last
-  std::map<gateways::SisRequestId, Request> requests_;
-  std::uint64_t last_request_ = 0;
+  PeerClient<Request> client_;
   std::map<PeerTicket, Committing> committing_;
   std::uint64_t last_ticket_ = 0;
   std::deque<PeerEvent> events_;
-  std::optional<std::size_t> mtu_;
-  bool flow_on_ = true;
-  bool quiet_ = false;
   CounterSet<HmtpCounter> counters_;
 };
 static_assert(TimedCore<HmtpCore>);
