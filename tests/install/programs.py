@@ -4,6 +4,7 @@
 
 usage: programs.py VERSION NAME=PROGRAM...
 """
+import json
 import os
 import pathlib
 import re
@@ -11,19 +12,29 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 VERSION = ""
 PROGRAMS = {}
 
-# Commands that list something, for which there is a form for programs.
+# Commands that list something, of programs that need no daemon and of running daemons. The form for
+# programs is a document, or a document on each line.
 LISTS = {
-    "hfmodem": [["modes", "--json"], ["devices", "--json"]],
-    "s5066d": [["status", "--json", "--control", "NOWHERE"]],
-    "s5066-relay": [["status", "--json", "--config", "RELAY"]],
-    "s5066-acp142": [["queue", "--json", "--config", "MAIL"]],
-    "s5066-ip": [["status", "--json", "--config", "IP"]],
+    "hfmodem": ["modes", "devices"],
+    "s5066d": ["status", "counters", "events", "queue", "help"],
+    "s5066-relay": ["status", "counters", "events", "queue", "queue --all", "list", "incoming",
+                    "show 1"],
+    "s5066-acp142": ["status", "counters", "events", "queue", "queue --all", "stations",
+                     "emcon show"],
+    "s5066-ip": ["status", "table", "flows", "queue", "counters", "events"],
 }
+LINES = {"hfmodem"}  # a document on each line
+# Lists for which this station may have no line.
+MAY_BE_EMPTY = {("hfmodem", "devices"), ("s5066-relay", "incoming"), ("s5066-ip", "flows"),
+                ("s5066-ip", "queue")}
+# Commands without further words that list nothing.
+NO_LISTS = {"run", "check", "watch", "pause", "resume", "delete", "requeue", "reload", "purge"}
 # One mistake for each program that has a configuration, and its place.
 MISTAKES = {
     "s5066d": ('address: "1.2.3.4"\nmodem { mode: "110a-300-lnog" cable { socket: "/x" } }\n',
@@ -87,22 +98,6 @@ class Programs(unittest.TestCase):
         file.write_text(text, encoding="utf-8")
         return str(file)
 
-    def test_lists_have_a_form_for_programs(self):
-        spool = self.folder / "spool"
-        spool.mkdir()
-        files = {
-            "RELAY": self.configuration(
-                "r", f'spool_directory: "{spool}" inbox_directory: "{self.folder}"'),
-            "MAIL": self.configuration("m", f'spool_directory: "{spool}" node_id: "10.1.1.1"'),
-            "IP": self.configuration("i", 'control { socket: "/none/c" }'),
-            "NOWHERE": "/none/c"}
-        for name, program in PROGRAMS.items():
-            for words in LISTS.get(name, []):
-                done = call([program, *[files.get(word, word) for word in words]])
-                self.assertIn(done.returncode, (0, 1), done.stderr)
-                if done.stdout:
-                    self.assertRegex(done.stdout, r"^[\[{]", f"{name} {words}")
-
     def test_check_finds_a_mistake_with_place_value_and_cure(self):
         for name, program in PROGRAMS.items():
             if name not in MISTAKES:
@@ -126,6 +121,119 @@ class Programs(unittest.TestCase):
             done = call([PROGRAMS[name], "check"], env=self.environment)
             self.assertEqual(done.returncode, 2)
             self.assertIn(file + MISTAKES[name][1], done.stderr)
+
+
+class Station(unittest.TestCase):
+    """A station whose daemons run: s5066d with an audio cable, the file relay and the mail gateway."""
+
+    def setUp(self):
+        # A path of a socket has at most 107 octets.
+        self.folder = pathlib.Path(tempfile.mkdtemp(dir="/tmp"))
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.environment = {"PATH": os.environ["PATH"], "S5066_CONFIG": str(self.folder)}
+        at = self.folder
+        for name in ("spool", "inbox", "mail"):
+            (at / name).mkdir()
+        (at / "x.textproto").write_text(
+            f'address: "1.2.0.1" modem {{ mode: "110a-2400-short" cable {{ socket: "{at}/cable" }} }}\n'
+            f'sis {{ port: 0 local {{ socket: "{at}/sis" }} }} control {{ socket: "{at}/c" }}\n',
+            encoding="utf-8")
+        (at / "x-relay.textproto").write_text(
+            f'sis {{ socket: "{at}/sis" }} spool_directory: "{at}/spool" inbox_directory: "{at}/inbox"\n'
+            f'control {{ socket: "{at}/relay-c" }}\n', encoding="utf-8")
+        (at / "x-mail.textproto").write_text(
+            f'sis {{ socket: "{at}/sis" }} spool_directory: "{at}/mail" node_id: "10.1.1.1"\n'
+            f'smtp {{ port: 0 }} control {{ socket: "{at}/mail-c" }}\n', encoding="utf-8")
+        self.start("hfmodem", ["cable", "--socket", str(at / "cable"), "--stations", "1"], at / "cable")
+        self.start("s5066d", ["run"], at / "c", at / "sis")
+        self.start("s5066-relay", ["run"], at / "relay-c")
+        self.start("s5066-acp142", ["run"], at / "mail-c")
+        # Only root makes interfaces.
+        self.has_ip = os.geteuid() == 0 and os.path.exists("/dev/net/tun")
+        if self.has_ip:
+            (at / "x-ip.textproto").write_text(
+                f'sis {{ socket: "{at}/sis" }} interface {{ name: "s66t{os.getpid() % 100000}" }}\n'
+                'routes { prefix: "10.2.0.0/16" station: "1.2.0.2" }\n'
+                f'control {{ socket: "{at}/ip-c" }}\n', encoding="utf-8")
+            self.start("s5066-ip", ["run"], at / "ip-c")
+
+    def start(self, name, words, *sockets):
+        log = self.folder / f"{name}.log"
+        with open(log, "w", encoding="utf-8") as out:
+            process = subprocess.Popen([PROGRAMS[name], *words], env=self.environment, stdout=out,
+                                       stderr=out, stdin=subprocess.DEVNULL)
+        self.addCleanup(process.wait, 60)
+        self.addCleanup(process.terminate)
+        deadline = time.monotonic() + 60
+        while not all(socket.exists() for socket in sockets):
+            if process.poll() is not None or time.monotonic() > deadline:
+                self.fail(f"{name} did not start: {log.read_text(encoding='utf-8')}")
+            time.sleep(0.05)
+
+    def ask(self, name, words, stdout=subprocess.PIPE):
+        return subprocess.run([PROGRAMS[name], *words], env=self.environment, stdout=stdout,
+                              stderr=subprocess.PIPE, text=True, check=False, timeout=60,
+                              stdin=subprocess.DEVNULL)
+
+    def put_a_file(self):
+        file = self.folder / "file"
+        file.write_text("text", encoding="utf-8")
+        done = self.ask("s5066-relay", ["put", "--to", "1.2.0.2", str(file)])
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_each_list_is_a_table_or_json_and_status_1_when_it_cannot_be_written(self):
+        self.put_a_file()
+        for name, commands in LISTS.items():
+            if name == "s5066-ip" and not self.has_ip:
+                continue
+            for command in commands:
+                with self.subTest(f"{name} {command}"):
+                    self.check_list(name, command)
+
+    def check_list(self, name, command):
+        table = self.ask(name, command.split())
+        self.assertEqual((table.returncode, table.stderr), (0, ""))
+        json_form = self.ask(name, [*command.split(), "--json"])
+        self.assertEqual((json_form.returncode, json_form.stderr), (0, ""))
+        texts = json_form.stdout.splitlines() if name in LINES else [json_form.stdout]
+        for text in texts:
+            self.assertIsInstance(json.loads(text), dict)
+        if (name, command) in MAY_BE_EMPTY:
+            self.assertEqual(bool(table.stdout.strip()), bool(table.stdout))
+        else:
+            self.assertNotEqual(table.stdout.strip(), "")
+            self.assertNotEqual(texts, [])
+            self.assertRaises(ValueError, json.loads, table.stdout)
+        for form in ([], ["--json"]):
+            if (name, command) in MAY_BE_EMPTY:
+                continue
+            with open("/dev/full", "w", encoding="utf-8") as full:
+                done = self.ask(name, [*command.split(), *form], stdout=full)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn("could not be written", done.stderr)
+
+    def test_check_is_status_1_when_its_output_cannot_be_written(self):
+        for name in LISTS:
+            if name in LINES or (name == "s5066-ip" and not self.has_ip):
+                continue
+            done = self.ask(name, ["check", "-v"])
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("good", done.stdout, name)
+            with open("/dev/full", "w", encoding="utf-8") as full:
+                done = self.ask(name, ["check", "-v"], stdout=full)
+            self.assertEqual(done.returncode, 1, name + done.stderr)
+
+    def test_every_command_without_words_is_known_as_a_list_or_as_none(self):
+        """The help of a program names each list, so that LISTS misses none."""
+        for name, commands in LISTS.items():
+            if name in LINES:
+                continue
+            known = {command.split()[0] for command in commands}
+            listed = set(re.findall(rf"^(?:{name}| ) ([a-z]+)(?:$| {{2,}}\S| \[)",
+                                    self.ask(name, ["--help"]).stdout, re.M))
+            self.assertIn("status", listed)
+            for command in sorted(listed - known - NO_LISTS):
+                self.fail(f"`{name} {command}` is in neither LISTS nor NO_LISTS")
 
 
 if __name__ == "__main__":
