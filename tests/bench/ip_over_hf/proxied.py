@@ -38,7 +38,8 @@ MAIL = ("From: Operator <operator@shore.example>\r\nTo: operator@ship.example\r\
         "Subject: Position report\r\nDate: Fri, 15 Jan 2027 08:00:00 +0000\r\n"
         "Message-ID: <20270115080000.1A2B3C@mail.shore.example>\r\n\r\n").encode()
 
-# Echo, sink, source and mail server. The mail server prints the time at which it has each mail.
+# Echo, sink, source and mail server. The mail server prints the time at which it has each mail, the
+# sink how many octets it has at which time.
 SERVERS = """
 import random, socketserver, sys, threading, time
 host = sys.argv[1]
@@ -48,8 +49,10 @@ class Echo(socketserver.BaseRequestHandler):
             self.request.sendall(piece)
 class Sink(socketserver.BaseRequestHandler):
     def handle(self):
-        while self.request.recv(65536):
-            pass
+        octets = 0
+        while piece := self.request.recv(65536):
+            octets += len(piece)
+            print(time.time(), octets, flush=True)
 class Source(socketserver.BaseRequestHandler):
     def handle(self):
         while True:
@@ -107,21 +110,22 @@ def receive(s, octets):
     return got
 
 
-class Counter:
-    """Octets of the bulk stream at this end."""
+def start_bulk(way):
+    """Starts a bulk stream; prints for one from the far end how many octets came at which time."""
+    s = connect(SINK if way == "to" else SOURCE, True)
+    s.settimeout(None)
 
-    def __init__(self, way):
-        self.s = connect(SINK if way == "to" else SOURCE, True)
-        self.octets = 0
-        threading.Thread(target=self.send if way == "to" else self.take, daemon=True).start()
-
-    def send(self):
+    def send():
         while True:
-            self.octets += self.s.send(random.randbytes(4096))
+            s.sendall(random.randbytes(4096))
 
-    def take(self):
-        while piece := self.s.recv(65536):
-            self.octets += len(piece)
+    def take():
+        octets = 0
+        while piece := s.recv(65536):
+            octets += len(piece)
+            print("bulk", time.time(), octets, flush=True)
+
+    threading.Thread(target=send if way == "to" else take, daemon=True).start()
 
 
 def exchanges(given):
@@ -137,24 +141,32 @@ def exchanges(given):
         return time.monotonic() - begin
 
     first = once()
-    bulk = None
     if given.beside:
-        bulk = Counter(given.beside)
+        start_bulk(given.beside)
         time.sleep(given.settle)
-    octets, begin = (bulk.octets if bulk else 0), time.monotonic()
+    begin = time.time()
     for number in range(given.count):
         time.sleep(given.every * (0.5 + random.random()))
         times.append(once())
-        print(f"exchange {number + 1}: {times[-1]:.1f} s", file=sys.stderr, flush=True)
-    took = time.monotonic() - begin
+        print(f"exchange {number + 1} took {times[-1]:.1f} s", flush=True)
     times.sort()
-    row = {"kind": "exchange", "mode": given.mode, "beside": given.beside or "nothing",
-           "count": len(times), "first_s": round(first, 2),
-           "median_s": round(statistics.median(times), 2),
-           "p95_s": round(times[(len(times) - 1) * 95 // 100], 2), "longest_s": round(times[-1], 2)}
-    if bulk:
-        row["bulk_bps"] = round(8 * (bulk.octets - octets) / took)
-    print(json.dumps(row), flush=True)
+    print(json.dumps(
+        {"kind": "exchange", "mode": given.mode, "beside": given.beside or "nothing",
+         "count": len(times), "first_s": round(first, 2),
+         "median_s": round(statistics.median(times), 2),
+         "p95_s": round(times[(len(times) - 1) * 95 // 100], 2), "longest_s": round(times[-1], 2),
+         "begin": begin, "end": time.time()}), flush=True)
+
+
+def exchange_row(client_log, server_log):
+    row = next(json.loads(line) for line in client_log.splitlines() if line.startswith("{"))
+    begin, end = row.pop("begin"), row.pop("end")
+    counts = [line.split()[-2:] for line in (client_log + server_log).splitlines()
+              if line.startswith("bulk") or line.count(" ") == 1]
+    during = [int(octets) for at, octets in counts if begin <= float(at) <= end]
+    if during:
+        row["bulk_bps"] = round(8 * (during[-1] - during[0]) / (end - begin))
+    return row
 
 
 def answers(s, count, buffer):
@@ -263,9 +275,9 @@ def main():
         client = world.start("client", world.within(
             "alpha", sys.executable, pathlib.Path(__file__).resolve(), *sys.argv[1:], "--within"))
         status = client.wait()
-        if given.what == "exchange":
-            print(world.log("client").strip(), flush=True)
-        else:
+        if status == 0 and given.what == "exchange":
+            print(json.dumps(exchange_row(world.log("client"), world.log("servers"))), flush=True)
+        elif status == 0:
             lines = [line for line in world.log("client").splitlines() if line.count(" ") == 1]
             mail_rows(lines, world.log("servers").split(), given)
         if status != 0:

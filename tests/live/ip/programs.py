@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs programs that people use over two stations that an audio cable joins, without a proxy.
+"""Runs programs that people use over two stations that an audio cable joins.
 
 ping, dig, curl, ssh, scp, git fetch, rsync and an IMAP fetch go from Alpha to servers at Bravo, and
 what arrives is compared with what was there. A program that is not installed is named and left out.
-The test needs the right to make namespaces and /dev/net/tun, and is skipped (status 77) without.
+With --proxy the proxies of both stations carry TCP, and no segment may go over the air beside them.
+The test needs the right to make namespaces, /dev/net/tun and with --proxy nft, and is skipped
+(status 77) without.
 
-usage: programs.py --build DIR [--adaptive] [--keep]
+usage: programs.py --build DIR [--adaptive] [--proxy] [--keep]
 """
 import argparse
+import json
 import os
 import shutil
 import subprocess
@@ -21,6 +24,7 @@ BRAVO = ADDRESSES["bravo"]
 PATIENCE_S = 300  # for each program; TCP repeats at growing intervals
 NAME_ADDRESS = "192.0.2.66"
 ACCOUNT = ("operator", "words")
+PROXY = 'transparent: true allow { prefix: "10.66.0.0/24" }'
 MAIL = b"From: alpha@example.org\r\nSubject: weather\r\n\r\n" + b"wind 12 knots\r\n" * 100
 
 # Answers every question of type A with one address (RFC 1035).
@@ -74,11 +78,13 @@ class Servers:
     def __init__(self, world):
         self.world = world
         self.folder = world.folder
+        self.started = set()
         self.file = self.folder / "served" / "file"
         self.file.parent.mkdir()
         self.file.write_bytes(os.urandom(3000))
 
     def start(self, what):
+        self.started.add(what)
         getattr(self, what)()
 
     def web(self):
@@ -97,8 +103,6 @@ class Servers:
         until(lambda: self.world.listens("bravo", 143), "the IMAP server")
 
     def ssh(self):
-        if self.world.listens("bravo", 22):
-            return
         for key in ("host", "user"):
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.folder / key],
                            check=True)
@@ -198,40 +202,61 @@ ALL = (("ping", None, ("ping",)), ("dig", "dns", ("dig",)), ("curl", "web", ("cu
        ("git", "git", ("git",)), ("rsync", "rsync", ("rsync",)), ("imap", "imap", ()))
 
 
-def run_all(world):
+def tcp_on_the_air(world):
+    flows = json.loads(world.ask("flows", "--json").stdout).get("flows", [])
+    return sum(flow["datagrams_sent"] for flow in flows if flow["flow"].startswith("tcp"))
+
+
+def find_proxy(world, servers, programs):
+    """The first connection goes by IP and finds the proxy of the other station."""
+    servers.start("web")
+    programs.curl()
+    until(lambda: json.loads(world.ask("status", "--json").stdout)["proxy"]["interception"] == "on",
+          "the interception")
+
+
+def run_all(world, proxied):
     servers = Servers(world)
     programs = Programs(world, servers)
+    if proxied:
+        find_proxy(world, servers, programs)
+        before = tcp_on_the_air(world)
     for name, server, needed in ALL:
         missing = [program for program in needed if not shutil.which(program)]
         if missing:
             print(f"{name}: left out, {' and '.join(missing)} not installed")
             continue
-        if server:
+        if server and server not in servers.started:
             servers.start(server)
         begin = time.monotonic()
         getattr(programs, name)()
         print(f"{name}: {time.monotonic() - begin:.1f} s", flush=True)
+    if proxied:
+        check(tcp_on_the_air(world) == before, "TCP went over the air beside the proxy")
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", required=True)
     parser.add_argument("--adaptive", action="store_true")
+    parser.add_argument("--proxy", action="store_true")
     parser.add_argument("--keep", action="store_true")
     given = parser.parse_args()
-    if os.geteuid() != 0 or not shutil.which("ip"):
-        print("skipped: needs root and ip")
+    needed = ("ip", "nft", "curl") if given.proxy else ("ip",)
+    if os.geteuid() != 0 or not all(map(shutil.which, needed)):
+        print(f"skipped: needs root and {', '.join(needed)}")
         return SKIPPED
     # Daemons are not always in the PATH of a user.
     os.environ["PATH"] += ":/usr/sbin:/sbin"
-    world = World(given.build, adapts=given.adaptive)
+    proxy = PROXY if given.proxy else "enabled: false"
+    world = World(given.build, adapts=given.adaptive, proxy=proxy)
     status = 1
     try:
         if not world.make_spaces():
             print("skipped: cannot make namespaces")
             return SKIPPED
         world.start_stations()
-        run_all(world)
+        run_all(world, given.proxy)
         status = 0
     except (Failure, subprocess.SubprocessError) as failure:
         print(f"FAILED: {failure}")
