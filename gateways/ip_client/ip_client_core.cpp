@@ -424,15 +424,10 @@ PacketQueue::Limits IpClientCore::limits_of(const Line& line) const {
     turn = config_.window.span_min + from_seconds(datagram_s);
   }
   if (!turn) {
-    const Duration age = config_.age_unheard;
-    return {.target = age / 2, .interval = 2 * age, .age_max = age};
+    return {config_.age_unheard / 2, 2 * config_.age_unheard, config_.age_unheard};
   }
   const Duration age = std::clamp(*turn * 5 / 4, config_.age_min, config_.age_max);
-  return {.target = age / 2,
-          .interval = 2 * age,
-          .age_max = age,
-          .tcp_age_max = line.arq ? config_.age_max : age,
-          .rate_bps = line.arq ? found->second.window.rate_bps() : 0};
+  return {age / 2, 2 * age, age};
 }
 
 bool IpClientCore::has_room(const Line& line, const PacketQueue::Head& head) {
@@ -531,7 +526,7 @@ void IpClientCore::on_deadline(Instant now) {
   note(now);
   if (!sweep_at_ || *sweep_at_ > now) return;
   for (const Line& line : queue_.lines()) {
-    queue_.drop_aged(now, line, limits_of(line));
+    queue_.drop_aged(now, line, limits_of(line).age_max);
   }
   sweep_at_.reset();
   if (!queue_.empty()) sweep_at_ = now + kSweep;

@@ -21,17 +21,6 @@ bool repeats(const TcpSegment& newer, const TcpSegment& older) {
          newer.sequence_octets() == older.sequence_octets();
 }
 
-Duration airtimes_min(const Packet& packet, const PacketQueue::Limits& limits) {
-  if (limits.rate_bps <= 0) return {};
-  const double airtime_s = 8 * static_cast<double>(packet.octets.size()) / limits.rate_bps;
-  return from_seconds(PacketQueue::kAirtimesMin * airtime_s);
-}
-
-Duration age_max_of(const Packet& packet, const PacketQueue::Limits& limits) {
-  const bool has_tcp_data = packet.datagram.tcp && packet.datagram.tcp->data_octets > 0;
-  return has_tcp_data ? limits.tcp_age_max : limits.age_max;
-}
-
 }  // namespace
 
 // --- In ------------------------------------------------------------------------------------------
@@ -181,11 +170,7 @@ Packet PacketQueue::take_head(LineState& line, Flow& flow) {
 // --- Age -----------------------------------------------------------------------------------------
 
 bool PacketQueue::is_late(Instant now, Flow& flow, const Limits& limits) const {
-  const auto waits_little = [&] {
-    const Packet& first = flow.packets.front();
-    return now - first.arrived < std::max(limits.target, airtimes_min(first, limits));
-  };
-  if (flow.packets.size() < 2 || waits_little()) {
+  if (flow.packets.size() < 2 || now - flow.packets.front().arrived < limits.target) {
     flow.above_until.reset();
     flow.drop_next.reset();
     return false;
@@ -194,16 +179,11 @@ bool PacketQueue::is_late(Instant now, Flow& flow, const Limits& limits) const {
   return now >= *flow.above_until;
 }
 
-void PacketQueue::drop_aged_heads(Instant now, LineState& line, Flow& flow, const Limits& limits) {
-  while (!flow.packets.empty() &&
-         now - flow.packets.front().arrived > age_max_of(flow.packets.front(), limits)) {
+void PacketQueue::control_delay(Instant now, LineState& line, Flow& flow, const Limits& limits) {
+  while (!flow.packets.empty() && now - flow.packets.front().arrived > limits.age_max) {
     take_head(line, flow);
     ++stats_.aged;
   }
-}
-
-void PacketQueue::control_delay(Instant now, LineState& line, Flow& flow, const Limits& limits) {
-  drop_aged_heads(now, line, flow, limits);
   while (is_late(now, flow, limits) && now >= flow.drop_next.value_or(now)) {
     flow.drops = flow.drop_next ? flow.drops + 1 : 1;
     const double wait = to_seconds(limits.interval) / std::sqrt(flow.drops);
@@ -218,13 +198,17 @@ void PacketQueue::control_delay(Instant now, LineState& line, Flow& flow, const 
   }
 }
 
-void PacketQueue::drop_aged(Instant now, const Line& key, const Limits& limits) {
+void PacketQueue::drop_aged(Instant now, const Line& key, Duration age_max) {
   const auto at = lines_.find(key);
   if (at == lines_.end()) return;
   for (auto& [priority, band] : at->second.bands) {
     for (auto flow = band.flows.begin(); flow != band.flows.end();) {
-      drop_aged_heads(now, at->second, flow->second, limits);
-      flow = flow->second.packets.empty() ? erase(band, flow) : std::next(flow);
+      auto& packets = flow->second.packets;
+      while (!packets.empty() && now - packets.front().arrived > age_max) {
+        take_head(at->second, flow->second);
+        ++stats_.aged;
+      }
+      flow = packets.empty() ? erase(band, flow) : std::next(flow);
     }
   }
   if (at->second.octets == 0) lines_.erase(at);

@@ -6,12 +6,7 @@
 // round robin, and one that has sent little goes first (FQ-CoDel, RFC 8290). Datagrams leave from
 // the head when they have waited too long: at once above `age_max`, and one after the other while
 // the delay stays above `target` (CoDel, RFC 8289). The caller derives these times from the
-// turnaround that it measures, because on HF they are seconds to minutes. At a low rate one large
-// datagram takes longer than a turnaround that small ones had, so CoDel calls none late before
-// kAirtimesMin of its own times on the air.
-//
-// TCP repeats a segment that was dropped only after its own timer, which doubles from loss to loss.
-// Segments with data therefore leave by CoDel, one at a time, and by age only above `tcp_age_max`.
+// turnaround that it measures, because on HF they are seconds to minutes.
 //
 // A pure TCP acknowledgement takes the place of an older one of the same connection, and a
 // retransmitted segment that of the copy that still waits.
@@ -63,16 +58,13 @@ class PacketQueue {
     Duration target;  // a longer delay for a whole interval costs the head
     Duration interval;
     Duration age_max;
-    Duration tcp_age_max = age_max;  // of a segment with data
-    double rate_bps = 0;             // of the line; 0 while it is not known
   };
-  static constexpr int kAirtimesMin = 4;
   struct Head {
     std::size_t octets = 0;
     std::uint8_t priority = 0;
   };
   struct Stats {
-    std::uint64_t aged = 0;      // too old
+    std::uint64_t aged = 0;      // waited longer than age_max
     std::uint64_t delayed = 0;   // dropped by CoDel
     std::uint64_t marked = 0;    // marked by CoDel (ECN)
     std::uint64_t overflow = 0;  // dropped because the queue was full
@@ -95,8 +87,8 @@ class PacketQueue {
   std::optional<Head> head(Instant now, const Line& line, const Limits& limits);
   /// Takes the datagram that head() has just returned.
   Packet pop(const Line& line);
-  /// Drops from the line all heads that are too old.
-  void drop_aged(Instant now, const Line& line, const Limits& limits);
+  /// Drops from the line all heads that are older than `age_max`.
+  void drop_aged(Instant now, const Line& line, Duration age_max);
   /// Empties the line and returns what waited there.
   std::vector<Packet> take_all(const Line& line);
 
@@ -136,7 +128,6 @@ class PacketQueue {
   std::optional<Head> head_of(Instant now, LineState& line, Band& band, std::uint8_t priority,
                               const Limits& limits);
   void control_delay(Instant now, LineState& line, Flow& flow, const Limits& limits);
-  void drop_aged_heads(Instant now, LineState& line, Flow& flow, const Limits& limits);
   bool is_late(Instant now, Flow& flow, const Limits& limits) const;
   Packet take_head(LineState& line, Flow& flow);
   static void to_others(Band& band, Flow& flow);

@@ -74,7 +74,7 @@ TEST_F(PacketQueueTest, what_is_too_old_leaves_from_the_head) {
   EXPECT_EQ(queue.stats().aged, 1u);
   push(udp(100));
   now += 61s;
-  queue.drop_aged(now, kLine, {1h, 1h, 60s});
+  queue.drop_aged(now, kLine, 60s);
   EXPECT_TRUE(queue.empty());
   EXPECT_TRUE(queue.lines().empty());
 }
@@ -97,39 +97,6 @@ TEST_F(PacketQueueTest, a_delay_that_lasts_costs_the_head_and_marks_ecn) {
   run(2);  // ECT(0)
   EXPECT_GT(queue.stats().marked, 3u);
   EXPECT_EQ(queue.stats().delayed, before);
-}
-
-// A segment of 1500 octets takes 40 s at 300 bit/s, more than the age that small datagrams led to.
-TEST_F(PacketQueueTest, a_segment_is_not_late_before_four_of_its_times_on_the_air) {
-  const PacketQueue::Limits limits{
-      .target = 10s, .interval = 20s, .age_max = 20s, .tcp_age_max = 300s, .rate_bps = 300};
-  for (std::uint32_t i = 0; i < 3; ++i) push(tcp({.sequence = 1 + 1460 * i, .data = 1460}));
-  push(udp(1500));
-  now += 130s;
-  EXPECT_TRUE(pop(limits));
-  now += 25s;
-  EXPECT_TRUE(pop(limits));
-  EXPECT_TRUE(pop(limits));
-  EXPECT_EQ(queue.stats().delayed, 0u);
-  EXPECT_FALSE(pop(limits));  // the datagram of UDP was dropped for its age
-  EXPECT_EQ(queue.stats().aged, 1u);
-}
-
-// The first flight of a connection has ten segments (RFC 6928). Were most of them dropped for their
-// age, the timer of TCP would double with each that is repeated alone.
-TEST_F(PacketQueueTest, segments_with_data_leave_one_at_a_time_when_they_are_late) {
-  const PacketQueue::Limits limits{
-      .target = 10s, .interval = 40s, .age_max = 20s, .tcp_age_max = 300s, .rate_bps = 1200};
-  for (std::uint32_t i = 0; i < 10; ++i) push(tcp({.sequence = 1 + 1448 * i, .data = 1448}));
-  int sent = 0;
-  for (int i = 0; i < 10 && pop(limits); ++i, ++sent) now += 10s;
-  EXPECT_EQ(queue.stats().aged, 0u);
-  EXPECT_GE(queue.stats().delayed, 1u);
-  EXPECT_GE(sent, 8);
-  push(tcp({.sequence = 50'000, .data = 500}));
-  now += 301s;
-  EXPECT_FALSE(pop(limits));
-  EXPECT_EQ(queue.stats().aged, 1u);
 }
 
 TEST_F(PacketQueueTest, a_short_queue_is_never_dropped_for_its_delay) {
