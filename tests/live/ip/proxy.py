@@ -6,7 +6,7 @@ The test checks:
 
 1. curl by SOCKS5, with the address and with a name that only the far end knows.
 2. The first connection by IP finds the proxy of the other station; later ones are intercepted, and
-   no TCP goes over the air.
+   no TCP goes over the air. A longer prefix that leads to another station is not intercepted.
 3. Octets both ways at once, half close, and TLS pass unchanged; a refused port ends by a reset.
 4. A server that is not allowed is not connected to. The resolver of the far end answers questions
    of this side by UDP and TCP, the second time from the cache.
@@ -136,7 +136,9 @@ class World(two_stations.World):
                "bravo": 'answer: true resolver: "127.0.0.1" resolver_port: 5300'}[name]
         self.more["ip"] = (f'tcp_proxy {{ name_station: "1.2.0.{peer}" transparent: true '
                            f'dns {{ {dns} }} '
-                           f'allow {{ prefix: "10.66.0.{STATIONS[name]}/32" }} }}\n')
+                           f'allow {{ prefix: "10.66.0.{STATIONS[name]}/32" }} }}\n'
+                           f'routes {{ prefix: "10.88.0.0/16" station: "1.2.0.{peer}" }}\n'
+                           f'routes {{ prefix: "10.88.128.0/17" station: "1.2.0.9" }}\n')
         super().configure(name)
 
 
@@ -181,6 +183,9 @@ def names(world):
 
 def by_interception(world):
     until(lambda: status(world)["proxy"]["interception"] == "on", "the interception")
+    rules = world.run("alpha", "nft", "list", "ruleset").stdout
+    check("10.88.0.0/17" in rules and "10.88.128" not in rules and "10.88.0.0/16" not in rules,
+          f"a prefix of a station without a proxy is intercepted: {rules}")
     before = json.loads(world.ask("flows", "--json").stdout).get("flows", [])
     start = time.monotonic()
     done = world.run("alpha", "curl", "-s", "-m", "100", "-o", "got", "http://10.66.0.2:8080/page")
