@@ -21,7 +21,7 @@ struct DailyWindow {
   friend bool operator==(const DailyWindow&, const DailyWindow&) = default;
 };
 
-/// What counts for the files of one station.
+/// Rules for the files of one station.
 struct SendingRule {
   gateways::SendLimits limits;
   std::vector<DailyWindow> windows;  // empty: at any time
