@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "modem/api/airtime.h"
 #include "s5066d/base/rng.h"
 

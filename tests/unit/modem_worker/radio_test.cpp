@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "modem/api/airtime.h"
 #include "modem/api/morse.h"

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "s5066d/base/rng.h"
 #include "tests/unit/sis/vectors.h"
 
