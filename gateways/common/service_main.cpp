@@ -147,14 +147,13 @@ Result<std::string> request_line(const ServiceProgram& program, const ServiceArg
 }
 
 int ask(const ServiceProgram& program, const control::VerbInfo& verb,
-        const ServiceArguments& arguments) {
+        const ServiceArguments& arguments, const ServiceClient& service) {
   const auto line = request_line(program, arguments);
   if (!line) {
     std::cerr << program.name << ": " << escaped(line.error().detail) << "\n";
     return posix::kExitUsage;
   }
-  return control::ask_and_print(program.name, program.control_socket(), *line, verb.answer(),
-                                arguments.form);
+  return service.ask_and_print(*line, verb.answer());
 }
 
 std::optional<int> carry_out(const ServiceProgram& program, const ServiceArguments& arguments,
@@ -163,11 +162,16 @@ std::optional<int> carry_out(const ServiceProgram& program, const ServiceArgumen
   if (arguments.command == "check" && arguments.words.empty()) {
     return check(program, arguments, file);
   }
+  const ServiceClient service(
+      {.program = program.name,
+       .socket = program.control_socket(),
+       .start = control::start_command(program.name, std::string(program.suffix), file),
+       .form = arguments.form});
   for (const ServiceCommand& command : program.commands) {
-    if (command.name == arguments.command) return command.run(arguments, log);
+    if (command.name == arguments.command) return command.run(arguments, service);
   }
   for (const control::VerbInfo& verb : requests_of(program)) {
-    if (verb.name == arguments.command) return ask(program, verb, arguments);
+    if (verb.name == arguments.command) return ask(program, verb, arguments, service);
   }
   return std::nullopt;
 }

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "config/scope.h"
+#include "gateways/common/service_client.h"
 #include "s5066d/base/log.h"
 #include "s5066d/base/result.h"
-#include "s5066d/control/ask.h"
 #include "s5066d/control/verbs.h"
 
 namespace s5066::gateways {
@@ -33,13 +33,14 @@ struct ServiceArguments {
   Loudness loudness = Loudness::usual;
 };
 
-/// A command that the program carries out itself.
+/// A command that takes more than one request.
 struct ServiceCommand {
   std::string_view name;
   std::string_view arguments;  // for people
   std::string_view purpose;
   /// Returns the exit status. Nothing means that the arguments are wrong.
-  std::function<std::optional<int>(const ServiceArguments& arguments, LogSink& log)> run;
+  std::function<std::optional<int>(const ServiceArguments& arguments, const ServiceClient& service)>
+      run;
 };
 
 /// The result of loading a configuration file.

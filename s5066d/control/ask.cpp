@@ -14,8 +14,8 @@
 namespace s5066::control {
 
 Result<void> ask(const std::string& socket, const std::string& request,
-                 google::protobuf::Message& answer, Duration timeout) {
-  const auto json = posix::ask_control(socket, request, timeout);
+                 google::protobuf::Message& answer, Duration timeout, int file) {
+  const auto json = posix::ask_control(socket, request, timeout, file);
   if (!json) return json.error();
   return read_answer(*json, answer);
 }
@@ -33,14 +33,18 @@ int print_failure(std::string_view program, const Error& error, Form form) {
   return posix::kExitEnvironment;
 }
 
-int ask_and_print(std::string_view program, const std::string& socket, const std::string& request,
-                  const google::protobuf::Message& type, Form form) {
-  const auto json = posix::ask_control(socket, request, kAskTimeout);
-  if (!json && json.error().code == ErrorCode::link_down) {
-    return print_failure(
-        program, {ErrorCode::link_down, "no program answers there: " + json.error().detail}, form);
+Error with_remedy(Error error, const std::string& start) {
+  if (error.code == ErrorCode::link_down) {
+    error.detail = "no program answers there: " + error.detail;
+    if (!start.empty()) error.detail += "; start it with `" + start + "`";
   }
-  if (!json) return print_failure(program, json.error(), form);
+  return error;
+}
+
+int ask_and_print(std::string_view program, const std::string& socket, const std::string& request,
+                  const google::protobuf::Message& type, Form form, const std::string& start) {
+  const auto json = posix::ask_control(socket, request, kAskTimeout);
+  if (!json) return print_failure(program, with_remedy(json.error(), start), form);
   const std::unique_ptr<google::protobuf::Message> answer(type.New());
   const auto read = read_answer(*json, *answer);
   // The daemon may be newer than this tool, so its JSON is printed with all its fields.

@@ -20,7 +20,11 @@ proto::Program ControlPlane::program() const {
 Result<void> ControlPlane::open(const SocketConfig& config, std::function<CounterRows()> counters) {
   verbs_.add_common(events_, std::move(counters));
   socket_.emplace(
-      io_, config, [this](std::string_view request) { return verbs_.answer(request); }, log_);
+      io_, config,
+      [this](std::string_view request, posix::PassedFile file) {
+        return verbs_.answer(request, std::move(file));
+      },
+      log_);
   return socket_->open();
 }
 

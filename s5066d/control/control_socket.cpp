@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/read_until.hpp>
 #include <boost/asio/write.hpp>
 #include <chrono>
+#include <cstdint>
+#include <span>
 #include <utility>
 
 #include "s5066d/control/json.h"
@@ -38,14 +39,7 @@ class ControlSocket::Session : public std::enable_shared_from_this<Session> {
 
   void start() {
     limit_time();
-    asio::async_read_until(socket_, asio::dynamic_buffer(request_, request_octets_max_), '\n',
-                           [self = shared_from_this()](error_code failure, std::size_t octets) {
-                             if (failure) {
-                               self->on_no_request(failure);
-                             } else {
-                               self->on_request(octets);
-                             }
-                           });
+    wait_for_request();
   }
 
   /// True if the client has not sent its request yet.
@@ -66,21 +60,44 @@ class ControlSocket::Session : public std::enable_shared_from_this<Session> {
     });
   }
 
-  /// A client whose line is too long gets an answer; one that has gone needs none. What it has sent
-  /// is read, because the system would end a connection with unread octets by an error.
-  void on_no_request(error_code failure) {
-    if (closed_ || failure != asio::error::not_found) return close();
+  void wait_for_request() {
+    socket_.async_wait(local::socket::wait_read, [self = shared_from_this()](error_code failure) {
+      if (failure) {
+        self->close();
+      } else {
+        self->receive();
+      }
+    });
+  }
+
+  /// Reads what has come. A client that has gone needs no answer.
+  void receive() {
+    if (closed_) return;
+    std::array<std::uint8_t, 4096> part;
+    const std::size_t room = std::min(part.size(), request_octets_max_ - request_.size());
+    const auto octets =
+        posix::receive_with_file(socket_.native_handle(), std::span(part).first(room), file_);
+    if (!octets) return close();
+    request_.append(part.begin(), part.begin() + static_cast<std::ptrdiff_t>(*octets));
+    const std::size_t end = request_.find('\n');
+    if (end != std::string::npos) {
+      reply(answer_of_(std::string_view(request_).substr(0, end), std::move(file_)));
+    } else if (request_.size() == request_octets_max_) {
+      refuse_long_request();
+    } else {
+      wait_for_request();
+    }
+  }
+
+  /// Reads the rest of the line, because the system would end a connection with unread octets by an
+  /// error.
+  void refuse_long_request() {
     std::array<char, 4096> rest;
     error_code end;
     socket_.non_blocking(true, end);
     for (int i = 0; i < kRestReadsMax && !end; ++i) socket_.read_some(asio::buffer(rest), end);
     reply(Error{ErrorCode::too_large,
                 "a request has at most " + std::to_string(request_octets_max_ - 1) + " octets"});
-  }
-
-  void on_request(std::size_t octets) {
-    if (closed_) return;
-    reply(answer_of_(std::string_view(request_).substr(0, octets - 1)));
   }
 
   void reply(const Result<std::string>& answer) {
@@ -98,6 +115,7 @@ class ControlSocket::Session : public std::enable_shared_from_this<Session> {
   Duration timeout_;
   std::size_t request_octets_max_;
   std::string request_;
+  posix::PassedFile file_;  // closed with the session, if no request takes it
   std::string text_;
   bool closed_ = false;
 };

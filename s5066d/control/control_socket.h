@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The local socket on which a daemon answers operators, programs and a console: one request line
-// in, one JSON object out, then the connection ends.
+// in, one JSON object out, then the connection ends. A descriptor may come with the request.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -15,6 +15,7 @@
 #include "s5066d/base/log.h"
 #include "s5066d/base/result.h"
 #include "s5066d/control/socket_config.h"
+#include "s5066d/posix/passed_file.h"
 
 namespace s5066::control {
 
@@ -24,8 +25,9 @@ namespace s5066::control {
 class ControlSocket {
  public:
   /// Returns the JSON object that answers a request line, or the error that is written as JSON. It
-  /// runs on the io_context, and not after stop().
-  using Answer = std::function<Result<std::string>(std::string_view request)>;
+  /// runs on the io_context, and not after stop(). `file` came with the request.
+  using Answer =
+      std::function<Result<std::string>(std::string_view request, posix::PassedFile file)>;
 
   ControlSocket(boost::asio::io_context& io, const SocketConfig& config, Answer answer,
                 LogSink& log);

@@ -15,6 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kFolder = "/etc/s5066";
 constexpr std::string_view kExtension = ".textproto";
 constexpr std::array<std::string_view, 3> kGateways = {"-relay", "-mail", "-ip"};
 
@@ -60,7 +61,7 @@ Result<std::vector<std::string>> stations_in(const fs::path& folder) {
 
 Result<std::string> default_configuration(const std::string& suffix) {
   const std::string given = variable("S5066_CONFIG");
-  const fs::path folder = given.empty() ? "/etc/s5066" : given;
+  const fs::path folder = given.empty() ? kFolder : given;
   std::error_code failure;
   if (fs::is_regular_file(folder, failure)) return folder.string();
   std::string station = variable("S5066_STATION");
@@ -84,6 +85,18 @@ Result<std::string> default_configuration(const std::string& suffix) {
     station = names->front();
   }
   return (folder / (station + suffix + std::string(kExtension))).string();
+}
+
+std::string start_command(const std::string& program, const std::string& suffix,
+                          const std::string& file) {
+  const fs::path path(file);
+  const std::string stem = path.stem().string();
+  if (path.parent_path() == kFolder && path.extension() == kExtension && stem.ends_with(suffix) &&
+      stem.size() > suffix.size()) {
+    const std::string name = stem.substr(0, stem.size() - suffix.size());
+    return "sudo systemctl start " + program + "@" + name;
+  }
+  return program + " run --config " + file;
 }
 
 }  // namespace s5066::control

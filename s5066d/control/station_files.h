@@ -19,4 +19,9 @@ inline constexpr const char* kConfigurationHelp =
 /// is S5066_STATION, or else the only station there. An error tells what to do.
 Result<std::string> default_configuration(const std::string& suffix);
 
+/// Returns the command that starts a program with this configuration: that of its unit, if the file
+/// is /etc/s5066/NAME and the suffix, else the program with the file.
+std::string start_command(const std::string& program, const std::string& suffix,
+                          const std::string& file);
+
 }  // namespace s5066::control

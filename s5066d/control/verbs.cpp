@@ -158,6 +158,12 @@ std::string help_json(std::span<const VerbInfo> verbs) {
 }
 
 void VerbTable::add(const VerbInfo& verb, Handler handler) {
+  add_with_file(verb, [handler = std::move(handler)](const Words& arguments, posix::PassedFile) {
+    return handler(arguments);
+  });
+}
+
+void VerbTable::add_with_file(const VerbInfo& verb, FileHandler handler) {
   verbs_.push_back(verb);
   handlers_[verb.name] = std::move(handler);
 }
@@ -178,14 +184,14 @@ void VerbTable::add_common(const EventRing& ring, std::function<CounterRows()> c
   });
 }
 
-Result<std::string> VerbTable::answer(std::string_view line) const {
+Result<std::string> VerbTable::answer(std::string_view line, posix::PassedFile file) const {
   Words words = words_of(line);
   const auto verb = std::find_if(verbs_.begin(), verbs_.end(), [&words](const VerbInfo& known) {
     return !words.empty() && known.name == words.front();
   });
   if (verb == verbs_.end()) return unknown_verb(verbs_);
   words.erase(words.begin());
-  auto answer = handlers_.at(verb->name)(words);
+  auto answer = handlers_.at(verb->name)(words, std::move(file));
   if (!answer) return usage_error(*verb);
   if (!*answer || book_ == nullptr) return *std::move(answer);
   return with_names(*verb, **std::move(answer), *book_);

@@ -15,6 +15,7 @@
 #include "s5066d/base/counter_set.h"
 #include "s5066d/base/result.h"
 #include "s5066d/control/event_ring.h"
+#include "s5066d/posix/passed_file.h"
 
 namespace google::protobuf {
 class Message;
@@ -68,24 +69,28 @@ class VerbTable {
   /// The JSON of an answer, or an error. Nothing means that the arguments are wrong.
   using Answer = std::optional<Result<std::string>>;
   using Handler = std::function<Answer(const Words& arguments)>;
+  /// For a request that a descriptor comes with.
+  using FileHandler = std::function<Answer(const Words& arguments, posix::PassedFile file)>;
 
   VerbTable() = default;
   VerbTable(const VerbTable&) = delete;
   VerbTable& operator=(const VerbTable&) = delete;
 
   void add(const VerbInfo& verb, Handler handler);
+  void add_with_file(const VerbInfo& verb, FileHandler handler);
   /// Adds `counters`, `events` and `help`. The ring outlives the table.
   void add_common(const EventRing& ring, std::function<CounterRows()> counters);
 
   /// Answers show the names of this book, which outlives the table.
   void name_stations(const AddressBook& book) { book_ = &book; }
 
-  Result<std::string> answer(std::string_view line) const;
+  /// A descriptor that comes with a request that takes none is closed unread.
+  Result<std::string> answer(std::string_view line, posix::PassedFile file = {}) const;
   const std::vector<VerbInfo>& verbs() const { return verbs_; }
 
  private:
   std::vector<VerbInfo> verbs_;
-  std::map<std::string_view, Handler> handlers_;
+  std::map<std::string_view, FileHandler> handlers_;
   const AddressBook* book_ = nullptr;
 };
 

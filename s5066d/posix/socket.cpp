@@ -16,6 +16,8 @@
 #include <cstring>
 #include <system_error>
 
+#include "s5066d/posix/passed_file.h"
+
 namespace s5066::posix {
 namespace {
 
@@ -106,6 +108,9 @@ Result<Fd> connect_to(int family, const sockaddr* address, socklen_t size, Durat
     // room.
     if (errno == ENOENT || errno == ECONNREFUSED) {  // no process listens there
       return Error{ErrorCode::link_down, errno_error("connect to " + name).detail};
+    }
+    if (errno == EACCES) {
+      return Error{ErrorCode::refused, errno_error("connect to " + name).detail};
     }
     if (errno != EAGAIN) return errno_error("connect to " + name);
     if (monotonic_now() >= end) return Error{ErrorCode::timed_out, "connect to " + name};
@@ -318,14 +323,26 @@ void notice_dead_peer(int socket, Duration timeout) {
 }
 
 Result<std::string> ask_control(const std::string& path, const std::string& request,
-                                Duration timeout) {
+                                Duration timeout, int file) {
   const auto failed = [&path](const Error& error) {
     return Error{error.code, "control socket " + path + ": " + error.detail};
   };
   const auto socket = connect_unix(path, timeout);
+  if (!socket && socket.error().code == ErrorCode::refused) {
+    return failed({ErrorCode::refused, socket.error().detail +
+                                           "; its user may ask and, with group_too: true, its "
+                                           "group"});
+  }
   if (!socket) return failed(socket.error());
   const std::string line = request + "\n";
-  const auto sent = send_all(socket->get(), Bytes(line.begin(), line.end()), timeout);
+  const Bytes sending(line.begin(), line.end());
+  std::size_t with_file = 0;
+  if (file >= 0) {
+    const auto begun = send_with_file(socket->get(), sending, file);
+    if (!begun) return failed(begun.error());
+    with_file = *begun;
+  }
+  const auto sent = send_all(socket->get(), ByteSpan(sending).subspan(with_file), timeout);
   if (!sent) return failed(sent.error());
   std::string answer;
   Bytes part(kAnswerPartOctets);

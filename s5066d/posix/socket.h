@@ -59,8 +59,10 @@ Result<std::size_t> send_some(int socket, ByteSpan bytes);
 Result<std::size_t> receive_some(int socket, std::span<std::uint8_t> bytes, Duration timeout);
 
 /// Sends one request line to a control socket; the answer ends with the connection. `timeout` is
-/// for each step: to connect, to send, and between any two parts of the answer.
+/// for each step: to connect, to send, and between any two parts of the answer. The descriptor
+/// `file` goes with the request; -1 is none. Fails with link_down if nothing listens there, and
+/// with refused if this user may not connect.
 Result<std::string> ask_control(const std::string& path, const std::string& request,
-                                Duration timeout);
+                                Duration timeout, int file = -1);
 
 }  // namespace s5066::posix

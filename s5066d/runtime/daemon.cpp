@@ -126,7 +126,8 @@ Result<void> Daemon::start() {
   if (auto opened = listener_.open(); !opened) return opened;
   if (setup_.control) {
     control_.emplace(
-        io_, *setup_.control, [this](std::string_view request) { return answer(request); }, log_);
+        io_, *setup_.control,
+        [this](std::string_view request, posix::PassedFile) { return answer(request); }, log_);
     if (auto opened = control_->open(); !opened) return opened;
   }
   if (auto started = modem_->start([this] { on_modem_progress(); }); !started) {

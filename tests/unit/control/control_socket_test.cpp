@@ -8,15 +8,19 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <filesystem>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include "config/proto/control.pb.h"
 #include "s5066d/control/ask.h"
+#include "s5066d/posix/passed_file.h"
 #include "s5066d/posix/socket.h"
 #include "tests/support/temporary_folder.h"
 
@@ -72,7 +76,7 @@ class ControlSocketTest : public testing::Test {
 
   test::TemporaryFolder folder_;
   SocketConfig config_;
-  ControlSocket::Answer answer_ = [](std::string_view request) {
+  ControlSocket::Answer answer_ = [](std::string_view request, posix::PassedFile) {
     return Result<std::string>("you said " + std::string(request));
   };
   NoLog log_;
@@ -141,7 +145,7 @@ TEST_F(ControlSocketTest, the_longest_request_is_answered_and_a_longer_one_is_re
 }
 
 TEST_F(ControlSocketTest, an_error_is_answered_in_json_with_the_version) {
-  answer_ = [](std::string_view) {
+  answer_ = [](std::string_view, posix::PassedFile) {
     return Result<std::string>(Error{ErrorCode::not_found, "no \"such\"\n\xff thing"});
   };
   ControlSocket socket(io_, config_, answer_, log_);
@@ -158,7 +162,7 @@ TEST_F(ControlSocketTest, an_error_is_answered_in_json_with_the_version) {
 
 TEST_F(ControlSocketTest, hostile_octets_reach_the_answer_as_they_are_and_end_nothing) {
   std::string asked;
-  answer_ = [&asked](std::string_view request) {
+  answer_ = [&asked](std::string_view request, posix::PassedFile) {
     asked = request;
     return Result<std::string>(Error{ErrorCode::bad_field, std::string(request)});
   };
@@ -176,7 +180,9 @@ TEST_F(ControlSocketTest, hostile_octets_reach_the_answer_as_they_are_and_end_no
 }
 
 TEST_F(ControlSocketTest, a_client_that_does_not_read_delays_no_other) {
-  answer_ = [](std::string_view) { return Result<std::string>(std::string(8 << 20, 'x')); };
+  answer_ = [](std::string_view, posix::PassedFile) {
+    return Result<std::string>(std::string(8 << 20, 'x'));
+  };
   ControlSocket socket(io_, config_, answer_, log_);
   ASSERT_TRUE(socket.open());
   stream::socket slow = connected();
@@ -204,7 +210,7 @@ TEST_F(ControlSocketTest, a_client_that_sends_nothing_is_closed_after_the_timeou
 
 TEST_F(ControlSocketTest, no_request_is_answered_after_stop) {
   int answered = 0;
-  answer_ = [&answered](std::string_view) {
+  answer_ = [&answered](std::string_view, posix::PassedFile) {
     ++answered;
     return Result<std::string>("{}");
   };
@@ -252,6 +258,56 @@ TEST_F(ControlSocketTest, without_descriptors_it_rests_and_then_answers) {
   client.non_blocking(true);
   while (::read(client.native_handle(), answer, sizeof answer) <= 0) ASSERT_NE(io_.run_one(), 0u);
   EXPECT_EQ(std::string(answer, 8), "you said");
+}
+
+std::size_t open_descriptors() {
+  const std::filesystem::directory_iterator all("/proc/self/fd");
+  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+TEST_F(ControlSocketTest, a_descriptor_comes_with_its_request) {
+  Bytes content;
+  answer_ = [&content](std::string_view request, posix::PassedFile file) {
+    content = posix::read_sealed_file(file.file.get(), 10).value();
+    return Result<std::string>(std::string(request));
+  };
+  ControlSocket socket(io_, config_, answer_, log_);
+  ASSERT_TRUE(socket.open());
+  const auto sealed = posix::make_sealed_file(Bytes{1, 2, 3});
+  Result<std::string> answer = Error{ErrorCode::io, ""};
+  serve_during([&] { answer = posix::ask_control(config_.path, "put", kPatience, sealed->get()); });
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(*answer, "put\n");
+  EXPECT_EQ(content, (Bytes{1, 2, 3}));
+}
+
+TEST_F(ControlSocketTest, a_thousand_clients_that_send_half_a_request_and_a_file_keep_nobody_out) {
+  constexpr std::size_t kClients = 1000;
+  rlimit limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+  limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, 4 * kClients);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
+  ControlSocket socket(io_, config_, answer_, log_);
+  ASSERT_TRUE(socket.open());
+  const auto sealed = posix::make_sealed_file(Bytes(1000, 1));
+  const std::size_t before = open_descriptors();
+  std::vector<stream::socket> clients;
+  for (std::size_t i = 0; i < kClients; ++i) {
+    clients.push_back(connected());
+    const Bytes half = {'p', 'u', 't'};
+    ASSERT_TRUE(posix::send_with_file(clients.back().native_handle(), half, sealed->get()));
+    while (io_.poll() != 0) {
+    }
+  }
+  // Each session has its socket and at most one file.
+  EXPECT_LE(open_descriptors(), before + kClients + 2 * config_.clients_max);
+  Result<std::string> answer = Error{ErrorCode::io, ""};
+  serve_during([&] { answer = posix::ask_control(config_.path, "status", kPatience); });
+  EXPECT_TRUE(answer && *answer == "you said status\n");
+  clients.clear();
+  while (io_.poll() != 0) {
+  }
+  EXPECT_LE(open_descriptors(), before);
 }
 
 }  // namespace

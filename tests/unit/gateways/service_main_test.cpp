@@ -15,6 +15,7 @@
 #include "gateways/common/damage_note.h"
 #include "gateways/common/service_host.h"
 #include "s5066d/control/json.h"
+#include "s5066d/control/station_files.h"
 #include "s5066d/posix/main_tail.h"
 #include "tests/support/temporary_folder.h"
 
@@ -43,11 +44,12 @@ class ServiceMainTest : public testing::Test {
     program.serve = [this](LogSink&) { return served; };
     program.verbs = {kHold};
     program.aliases = {{"keep", "hold"}};
-    program.commands = {{"count", "WORDS", "count the words",
-                         [](const ServiceArguments& arguments, LogSink&) -> std::optional<int> {
-                           if (arguments.words.empty()) return std::nullopt;
-                           return static_cast<int>(arguments.words.size());
-                         }}};
+    program.commands = {
+        {"count", "WORDS", "count the words",
+         [](const ServiceArguments& arguments, const ServiceClient&) -> std::optional<int> {
+           if (arguments.words.empty()) return std::nullopt;
+           return static_cast<int>(arguments.words.size());
+         }}};
     host.verbs().add(kHold, [this](const control::Words& words) -> control::VerbTable::Answer {
       asked.assign(words.begin(), words.end());
       if (words.size() != 1) return std::nullopt;
@@ -241,6 +243,22 @@ TEST_F(ServiceMainTest, a_damaged_spool_is_exit_status_3_and_a_note_beside_it) {
 
 TEST_F(ServiceMainTest, a_command_of_its_own_gets_its_words) {
   EXPECT_EQ(run({"count", "a", "b", "--config", "f", "c"}).status, 3);
+}
+
+TEST_F(ServiceMainTest, a_service_that_does_not_run_is_named_with_the_command_that_starts_it) {
+  const Outcome none = run({"hold", "1", "--config", "f"});
+  EXPECT_EQ(none.status, posix::kExitEnvironment);
+  EXPECT_NE(none.err.find("no program answers there: control socket "), std::string::npos);
+  EXPECT_NE(none.err.find("; start it with `s5066-test run --config f`\n"), std::string::npos)
+      << none.err;
+  const auto start = [](const std::string& file) {
+    return control::start_command("s5066-relay", "-relay", file);
+  };
+  EXPECT_EQ(start("/etc/s5066/shore-relay.textproto"), "sudo systemctl start s5066-relay@shore");
+  for (const std::string other : {"/etc/s5066/-relay.textproto", "/etc/s5066/shore.textproto",
+                                  "/etc/s5066/x/a-relay.textproto", "a-relay.textproto"}) {
+    EXPECT_EQ(start(other), "s5066-relay run --config " + other);
+  }
 }
 
 TEST_F(ServiceMainTest, a_request_is_answered_as_text_or_json) {
