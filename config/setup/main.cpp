@@ -19,6 +19,7 @@
 #include "config/setup/station_plan.h"
 #include "config/setup/trials.h"
 #include "s5066d/base/version.h"
+#include "s5066d/control/station_files.h"
 #include "s5066d/posix/ending_signals.h"
 #include "s5066d/posix/main_tail.h"
 #include "s5066d/posix/socket.h"
@@ -117,6 +118,15 @@ int write(SetupAnswers& answers, config::Dialogue* dialogue) {
 int finish(SetupAnswers& answers, config::Dialogue* dialogue) {
   if (const int status = write(answers, dialogue); status != posix::kExitOk) return status;
   const std::string& name = answers.station().name();
+  const std::string station = config::folder_of(answers) + "/" + name;
+  const std::string node = control::start_command("s5066d", "", station + ".textproto");
+  if (node != "sudo systemctl start s5066d@" + name) {  // the units do not read this folder
+    std::cout << "start it with: " << node << "\n           and: "
+              << control::start_command("s5066-relay", "-relay", station + "-relay.textproto")
+              << std::endl;
+    if (!answers.start_services()) return posix::kExitOk;
+    return fail("the services read " + std::string(config::kConfigurationFolder) + " only");
+  }
   const bool start =
       answers.start_services() ||
       (dialogue != nullptr && dialogue->ask_yes_no("Start the station now and at each boot", true));

@@ -2,8 +2,6 @@
 #include "gateways/common/spool_lock.h"
 
 #include <fcntl.h>
-#include <grp.h>
-#include <pwd.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,11 +15,6 @@
 #include "s5066d/posix/user_name.h"
 
 namespace s5066::gateways {
-namespace {
-
-constexpr mode_t kUmask = 0027;  // as in the units of the gateways
-
-}  // namespace
 
 Result<posix::Fd> lock_spool(const std::string& directory, const std::string& other) {
   const std::string path = directory + "/lock";
@@ -49,30 +42,6 @@ Result<void> check_spool_writable(const std::string& directory) {
                                          " runs the service, chown -R " + user + ": " + directory};
   }
   return {};
-}
-
-Result<void> act_as_spool_owner(const std::string& directory) {
-  struct stat status {};
-  if (::geteuid() != 0 || ::stat(directory.c_str(), &status) != 0 || status.st_uid == 0) return {};
-  const passwd* owner = ::getpwuid(status.st_uid);
-  const bool grouped = owner != nullptr ? ::initgroups(owner->pw_name, status.st_gid) == 0
-                                        : ::setgroups(0, nullptr) == 0;
-  if (!grouped || ::setresgid(status.st_gid, status.st_gid, status.st_gid) != 0 ||
-      ::setresuid(status.st_uid, status.st_uid, status.st_uid) != 0) {
-    return Error{ErrorCode::io, "cannot act as " + posix::user_name(status.st_uid) +
-                                    ", the owner of the spool: " + std::strerror(errno)};
-  }
-  ::umask(kUmask);
-  return {};
-}
-
-Result<void> check_may_make_spool(const std::string& directory) {
-  struct stat status {};
-  if (::stat((directory + "/spool.db").c_str(), &status) == 0) return {};
-  if (::stat(directory.c_str(), &status) != 0 || status.st_uid == ::geteuid()) return {};
-  return Error{ErrorCode::refused, "there is no spool in " + directory +
-                                       " yet: start the service first, or do this as " +
-                                       posix::user_name(status.st_uid)};
 }
 
 // SQLite keeps user_version in octets 60 to 63 of the file. A service may have the spool open, so

@@ -18,14 +18,6 @@ Result<posix::Fd> lock_spool(const std::string& directory, const std::string& ot
 /// the lock is there but cannot be written by this process.
 Result<void> check_spool_writable(const std::string& directory);
 
-/// Makes root's process one of the owner of the folder, for good. Does nothing for any other user,
-/// nor where root is the owner or there is no such folder.
-Result<void> act_as_spool_owner(const std::string& directory);
-
-/// Fails with refused when there is no database in the folder yet and this user is not the owner:
-/// what he would make the service could not write.
-Result<void> check_may_make_spool(const std::string& directory);
-
 /// Fails with unsupported when a newer program has changed the form of the spool. A spool that is
 /// not there is good.
 Result<void> check_spool_version(const std::string& directory);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <iostream>
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,8 +10,9 @@
 
 #include "config/load.h"
 #include "config/proto/control.pb.h"
+#include "gateways/common/service_client.h"
 #include "gateways/common/service_main.h"
-#include "gateways/file_relay/relay_commands.h"
+#include "gateways/file_relay/relay_requests.h"
 #include "gateways/file_relay/relay_service.h"
 #include "gateways/file_relay/relay_setup.h"
 #include "gateways/file_relay/transfer_commands.h"
@@ -23,37 +23,12 @@ namespace {
 namespace options = boost::program_options;
 using namespace s5066;
 using gateways::ServiceArguments;
+using gateways::ServiceClient;
 using Config = std::optional<file_relay::RelayConfig>;
 
 int usage(const std::string& problem) {
   std::cerr << "s5066-relay: " << problem << "\n";
   return posix::kExitUsage;
-}
-
-std::optional<int> send(const Config& config, const ServiceArguments& arguments, LogSink& log) {
-  const auto& given = arguments.given;
-  if (!given.count("to") || arguments.words.size() != 1) {
-    return usage("send needs --to STATION and a file");
-  }
-  const auto destination = config->book.find(given["to"].as<std::string>());
-  if (!destination) return usage("--to: " + destination.error().detail);
-  if (destination->group) {
-    return usage(escaped(given["to"].as<std::string>()) + " is a group, not a station");
-  }
-  std::optional<std::uint8_t> priority;
-  if (given.count("priority")) {
-    const unsigned value = given["priority"].as<unsigned>();
-    if (value > 15) return usage("--priority is 0 to 15");
-    priority = static_cast<std::uint8_t>(value);
-  }
-  return file_relay::send_file(*config,
-                               {.destination = *destination,
-                                .file = arguments.words[0],
-                                .priority = priority,
-                                .wait = given.count("wait") > 0 || given.count("progress") > 0,
-                                .progress = given.count("progress") > 0,
-                                .form = arguments.form},
-                               log);
 }
 
 /// Returns a station by its address or its name in the address book. Prints what is wrong and
@@ -133,33 +108,38 @@ std::optional<gateways::GradeSettings> grade_of(const options::variables_map& gi
   return settings;
 }
 
-std::optional<int> put(const Config& config, const ServiceArguments& arguments) {
+/// Returns the priority that is given, if any. Prints what is wrong and returns nothing if it is
+/// none.
+std::optional<std::optional<std::uint8_t>> priority_of(const options::variables_map& given) {
+  if (!given.count("priority")) return std::optional<std::uint8_t>();
+  const unsigned value = given["priority"].as<unsigned>();
+  if (value <= 15) return std::optional(static_cast<std::uint8_t>(value));
+  usage("--priority is 0 to 15");
+  return std::nullopt;
+}
+
+std::optional<int> put(const Config& config, const ServiceArguments& arguments,
+                       const ServiceClient& relay) {
   const auto& given = arguments.given;
   if (!given.count("to") || arguments.words.empty()) {
     return usage("put needs --to STATION and files or folders");
   }
   auto stations = stations_of(*config, given["to"].as<std::string>());
   const auto grade = grade_of(given);
-  if (!stations || !grade) return posix::kExitUsage;
-  std::optional<std::uint8_t> priority;
-  if (given.count("priority")) {
-    const unsigned value = given["priority"].as<unsigned>();
-    if (value > 15) return usage("--priority is 0 to 15");
-    priority = static_cast<std::uint8_t>(value);
-  }
-  return file_relay::put_files(*config,
+  const auto priority = priority_of(given);
+  if (!stations || !grade || !priority) return posix::kExitUsage;
+  return file_relay::put_files(relay, *config,
                                {.files = arguments.words,
                                 .to = std::move(*stations),
-                                .priority = priority,
+                                .priority = *priority,
                                 .grade = *grade,
                                 .wait = given.count("wait") > 0 || given.count("progress") > 0,
-                                .progress = given.count("progress") > 0,
-                                .form = arguments.form});
+                                .progress = given.count("progress") > 0});
 }
 
 /// Carries out a command about STATION:PATH.
 std::optional<int> far_inbox(const Config& config, const ServiceArguments& arguments,
-                             file_relay::InboxRequest request) {
+                             const ServiceClient& relay, file_relay::InboxRequest request) {
   const bool needs_path = request != file_relay::InboxRequest::list;
   const std::string text = arguments.words.size() == 1 ? arguments.words[0] : "";
   const std::size_t colon = text.find(':');
@@ -170,46 +150,59 @@ std::optional<int> far_inbox(const Config& config, const ServiceArguments& argum
   }
   const auto station = station_of(config->book, text.substr(0, colon));
   if (!station) return posix::kExitUsage;
-  return file_relay::ask_far_inbox(*config, request, *station, path, arguments.form);
+  return file_relay::ask_far_inbox(relay, request, *station, path);
 }
 
-std::optional<int> queue(const Config& config, const ServiceArguments& arguments, bool all) {
-  if (!arguments.words.empty()) return std::nullopt;
+/// Returns the request line of `queue` and its options. A station goes by its address, because a
+/// name may have blanks.
+Result<std::string> queue_request(const Config& config, const ServiceArguments& arguments) {
+  if (!arguments.words.empty()) {
+    return Error{ErrorCode::bad_field, arguments.command + " has options only"};
+  }
   const auto& given = arguments.given;
-  gateways::ListFilter filter{.over = all || given.count("all") > 0};
+  std::string request = "queue";
+  if (given.count("all") || arguments.command == "list") request += " all=1";
   if (given.count("state")) {
-    const std::string text = given["state"].as<std::string>();
-    const auto state = gateways::parse_spool_state(text);
-    if (!state) return usage("no such state: " + escaped(text));
-    filter.state = *state;
+    const std::string state = given["state"].as<std::string>();
+    if (!gateways::parse_spool_state(state)) {
+      return Error{ErrorCode::bad_field, "no such state: " + state};
+    }
+    request += " state=" + state;
   }
   if (given.count("station")) {
     const auto station = config->book.find(given["station"].as<std::string>());
-    if (!station) return usage("--station: " + station.error().detail);
-    filter.destination = *station;
+    if (!station) return Error{ErrorCode::bad_field, "--station: " + station.error().detail};
+    request += " station=" + to_string(*station);
   }
-  return file_relay::show_queue(*config, filter, arguments.form);
+  return request;
 }
 
-/// Carries out a command about one file.
-std::optional<int> about_file(const Config& config, const ServiceArguments& arguments) {
-  using file_relay::ControlAction;
-  static const std::map<std::string, ControlAction> kArriving = {{"hold", ControlAction::suspend},
-                                                                 {"release", ControlAction::resume},
-                                                                 {"cancel", ControlAction::cancel}};
-  const auto arriving = kArriving.find(arguments.command);
-  const bool from_station =
-      arguments.words.size() == 1 && arguments.words[0].find('/') != std::string::npos;
-  if (from_station && arriving != kArriving.end()) {
-    return file_relay::change_arriving(*config, arriving->second, arguments.words[0],
-                                       arguments.form);
+/// Returns the request line of a command about one file.
+Result<std::string> file_request(const ServiceArguments& arguments) {
+  const std::string word = arguments.words.size() == 1 ? arguments.words[0] : std::string();
+  const bool is_arriving = arguments.command != "show" && word.find('/') != std::string::npos;
+  if (is_arriving ? !gateways::is_request_word(word) : !gateways::parse_spool_id(word)) {
+    return Error{ErrorCode::bad_field,
+                 arguments.command + " needs the number of a file, as in queue"};
   }
-  const auto id =
-      gateways::parse_spool_id(arguments.words.size() == 1 ? arguments.words[0] : std::string());
-  if (!id) return usage(arguments.command + " needs the number of a file, as in queue");
-  const auto change = gateways::parse_spool_change(arguments.command);
-  return change ? file_relay::change_file(*config, *change, *id, arguments.form)
-                : file_relay::show_file(*config, *id, arguments.form);
+  return arguments.command + " " + word;
+}
+
+/// Adds the commands that are one request each.
+void add_requests(gateways::ServiceProgram& relay, Config& config) {
+  const control::VerbInfo list = {"list", "", "the same as queue --all",
+                                  file_relay::kQueueVerb.answer};
+  relay.verbs = {file_relay::kStatusVerb, file_relay::kQueueVerb, list, file_relay::kShowVerb};
+  const auto queue = [&config](const ServiceArguments& arguments) {
+    return queue_request(config, arguments);
+  };
+  relay.requests = {{"queue", queue}, {"list", queue}, {"show", file_request}};
+  for (int i = 0; i < static_cast<int>(gateways::SpoolChange::count); ++i) {
+    const auto verb = file_relay::change_verb(static_cast<gateways::SpoolChange>(i));
+    relay.verbs.push_back(verb);
+    relay.requests[std::string(verb.name)] = file_request;
+  }
+  relay.verbs.push_back(file_relay::kIncomingVerb);
 }
 
 gateways::ServiceProgram program(Config& config) {
@@ -223,59 +216,38 @@ gateways::ServiceProgram program(Config& config) {
       .spool_directory = [&config] { return config->spool_directory; },
       .control_socket = [&config] { return file_relay::control_socket_path(*config); },
       .serve = [&config](LogSink& log) { return file_relay::RelayService(*config, log).run(); }};
-  const auto one = [&config](const ServiceArguments& arguments, LogSink&) {
-    return about_file(config, arguments);
+  const auto far = [&config](file_relay::InboxRequest request) {
+    return [&config, request](const ServiceArguments& arguments, const ServiceClient& service) {
+      return far_inbox(config, arguments, service, request);
+    };
   };
+  using file_relay::InboxRequest;
   relay.commands = {
-      {"send", "--to STATION [--priority N] FILE [--wait] [--progress]", "hand a file to the relay",
-       [&config](const ServiceArguments& arguments, LogSink& log) {
-         return send(config, arguments, log);
-       }},
       {"put",
        "--to STATION[,STATION|GROUP] [--priority N] [--grade GRADE] FILE... [--wait] [--progress]",
        "hand files, or all files of folders, to the relay",
-       [&config](const ServiceArguments& arguments, LogSink&) { return put(config, arguments); }},
+       [&config](const ServiceArguments& arguments, const ServiceClient& service) {
+         return put(config, arguments, service);
+       }},
       {"get", "STATION:PATH", "fetch a file from the inbox of another station",
-       [&config](const ServiceArguments& arguments, LogSink&) {
-         return far_inbox(config, arguments, file_relay::InboxRequest::get);
-       }},
-      {"ls", "STATION:[PATH]", "list the inbox of another station",
-       [&config](const ServiceArguments& arguments, LogSink&) {
-         return far_inbox(config, arguments, file_relay::InboxRequest::list);
-       }},
+       far(InboxRequest::get)},
+      {"ls", "STATION:[PATH]", "list the inbox of another station", far(InboxRequest::list)},
       {"rm", "STATION:PATH", "delete a file in the inbox of another station",
-       [&config](const ServiceArguments& arguments, LogSink&) {
-         return far_inbox(config, arguments, file_relay::InboxRequest::remove);
-       }},
+       far(InboxRequest::remove)},
       {"stat", "STATION:PATH", "size, time and digest of a file of another station",
-       [&config](const ServiceArguments& arguments, LogSink&) {
-         return far_inbox(config, arguments, file_relay::InboxRequest::stat);
-       }},
+       far(InboxRequest::stat)},
       {"watch", "", "how far the files are, until none is on its way",
-       [&config](const ServiceArguments& arguments, LogSink&) -> std::optional<int> {
+       [](const ServiceArguments& arguments, const ServiceClient& service) -> std::optional<int> {
          if (!arguments.words.empty()) return std::nullopt;
-         return file_relay::watch_transfers(*config, arguments.form);
+         return file_relay::watch_transfers(service);
        }},
-      {"queue", "[--all] [--state STATE] [--station STATION]", "the files that are not over",
-       [&config](const ServiceArguments& arguments, LogSink&) {
-         return queue(config, arguments, false);
-       }},
-      {"list", "", "the same as queue --all",
-       [&config](const ServiceArguments& arguments, LogSink&) {
-         return queue(config, arguments, true);
-       }},
-      {"show", "ID", "one file, and what it waits for", one},
-      {"hold", "ID", "keep it until it is released; also STATION/NUMBER, as in incoming", one},
-      {"release", "ID", "let a held file go on; also STATION/NUMBER", one},
-      {"retry", "ID", "try again at once, with its first lifetime", one},
-      {"cancel", "ID", "give it up; also STATION/NUMBER", one},
   };
-  relay.aliases = {{"pause", "hold"}, {"resume", "release"}};
-  relay.verbs = {file_relay::kStatusVerb, file_relay::kIncomingVerb};
+  add_requests(relay, config);
+  relay.aliases = {{"send", "put"}, {"pause", "hold"}, {"resume", "release"}};
   relay.options.add_options()("to", options::value<std::string>()->value_name("STATION"),
-                              "with send and put: the station by its address or name")(
+                              "with put: the stations by address or name, or a group")(
       "priority", options::value<unsigned>()->value_name("N"),
-      "with send: 0 to 15, larger goes first; the default is that of the configuration")(
+      "with put: 0 to 15, larger goes first; the default is that of the configuration")(
       "grade", options::value<std::string>()->value_name("GRADE"),
       "with put: reliable, coded or best_effort")(
       "head", options::value<std::uint32_t>()->value_name("OCTETS"),

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
-#include <charconv>
 #include <chrono>
 #include <random>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "gateways/common/inbox.h"
 #include "gateways/common/sha256.h"
 #include "gateways/common/table_list.h"
+#include "gateways/file_relay/file_answers.h"
 #include "gateways/file_relay/handover.h"
 #include "gateways/file_relay/relay_setup.h"
 #include "s5066d/control/json.h"
@@ -37,37 +37,6 @@ RelayCore::Config with_random_number(RelayCore::Config config) {
   config.first_request = std::max(1u, std::random_device()());
   config.multicast.seed = std::random_device()();
   return config;
-}
-
-std::optional<std::uint32_t> parse_number(std::string_view text) {
-  std::uint32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-/// Reads addresses with commas between. Nothing if one is no station, or comes twice.
-std::optional<std::vector<Address>> parse_stations(std::string_view text) {
-  std::vector<Address> stations;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    const auto station = parse_address(text.substr(at, end - at));
-    if (!station || station->group) return std::nullopt;
-    if (std::find(stations.begin(), stations.end(), *station) != stations.end())
-      return std::nullopt;
-    stations.push_back(*station);
-    at = end + 1;
-  }
-  return stations;
-}
-
-std::optional<gateways::GradeSettings> parse_grade(std::string_view name, std::string_view strength,
-                                                   std::string_view head) {
-  const auto grade = gateways::parse_file_grade(name);
-  const auto percent = parse_number(strength);
-  const auto octets = parse_number(head);
-  if (!grade || !percent || *percent > 100 || !octets) return std::nullopt;
-  return gateways::GradeSettings{*grade, static_cast<std::uint8_t>(*percent), *octets};
 }
 
 LogLevel level_of(RelayEvent::Kind kind) {
@@ -106,13 +75,6 @@ RelayService::RelayService(const RelayConfig& config, LogSink& log)
       steps_("RelayService::drain ends", kStepsMax) {}
 
 RelayService::~RelayService() = default;
-
-const control::VerbInfo kStatusVerb = {
-    "status", "", "the binding to the server, files on their way, and stations that do not answer",
-    control::answered_by<proto::RelayStatus>};
-
-const control::VerbInfo kIncomingVerb = {"incoming", "", "files that are arriving",
-                                         control::answered_by<proto::IncomingFiles>};
 
 // --- Start and stop ------------------------------------------------------------------------------
 
@@ -327,55 +289,39 @@ void RelayService::add_verbs() {
               drain();
               return Result<std::string>(control::done_json());
             });
-  for (int i = 0; i < static_cast<int>(gateways::SpoolChange::count); ++i) {
-    const auto asked = static_cast<gateways::SpoolChange>(i);
-    verbs.add({to_string(asked), "ID", "change the file with this number",
-               control::answered_by<proto::Done>},
-              [this, asked](const control::Words& words) -> Answer {
-                const auto id = gateways::parse_spool_id(words.size() == 1 ? words[0] : "");
-                if (!id) return std::nullopt;
-                return change(asked, *id);
-              });
-  }
-  add_transfer_verbs();
+  add_spool_verbs();
+  add_inbox_verbs();
 }
 
-void RelayService::add_transfer_verbs() {
+void RelayService::add_spool_verbs() {
   using Answer = control::VerbTable::Answer;
   control::VerbTable& verbs = host_.verbs();
-  verbs.add(
-      {"put", "NAME STATION[,STATION] [PRIORITY [GRADE STRENGTH HEAD]]",
-       "take a file that was handed over into the spool", control::answered_by<proto::FileSent>},
-      [this](const control::Words& words) -> Answer {
-        if (words.size() != 2 && words.size() != 3 && words.size() != 6) return std::nullopt;
-        const auto to = parse_stations(words[1]);
-        const std::string_view priority = words.size() > 2 ? words[2] : "-";
-        const auto number = parse_number(priority);
-        const auto grade = words.size() == 6 ? parse_grade(words[3], words[4], words[5])
-                                             : gateways::GradeSettings{};
-        const bool good = priority == "-" || (number && *number <= 15);
-        if (!to || !grade || !good) return std::nullopt;
-        std::optional<std::uint8_t> given;
-        if (number) given = static_cast<std::uint8_t>(*number);
-        return put(std::string(words[0]), *to, given, *grade);
-      });
+  verbs.add(kQueueVerb, [this](const control::Words& words) -> Answer { return queue(words); });
+  verbs.add(kShowVerb, [this](const control::Words& words) -> Answer {
+    const auto id = gateways::parse_spool_id(words.size() == 1 ? words[0] : "");
+    if (!id) return std::nullopt;
+    return show(*id);
+  });
+  for (int i = 0; i < static_cast<int>(gateways::SpoolChange::count); ++i) {
+    const auto asked = static_cast<gateways::SpoolChange>(i);
+    verbs.add(change_verb(asked), [this, asked](const control::Words& words) -> Answer {
+      if (words.size() != 1) return std::nullopt;
+      if (words[0].find('/') != std::string_view::npos) return change_incoming(asked, words[0]);
+      const auto id = gateways::parse_spool_id(words[0]);
+      if (!id) return std::nullopt;
+      return change(asked, *id);
+    });
+  }
+  verbs.add_with_file(kPutVerb,
+                      [this](const control::Words& words, posix::PassedFile content) -> Answer {
+                        const auto request = parse_put(words);
+                        if (!request) return std::nullopt;
+                        return put(*request, content);
+                      });
   verbs.add(kIncomingVerb, [this](const control::Words& words) -> Answer {
     if (!words.empty()) return std::nullopt;
     return Result<std::string>(incoming());
   });
-  verbs.add({"arriving", "cancel|suspend|resume STATION/NUMBER", "change a file that is arriving",
-             control::answered_by<proto::Done>},
-            [this](const control::Words& words) -> Answer {
-              if (words.size() != 2) return std::nullopt;
-              const auto action = parse_control_action(words[0]);
-              const std::size_t slash = words[1].find('/');
-              if (!action || slash == std::string_view::npos) return std::nullopt;
-              const auto station = parse_address(words[1].substr(0, slash));
-              const auto number = parse_number(words[1].substr(slash + 1));
-              if (!station || !number) return std::nullopt;
-              return change_incoming(*action, {*station, *number});
-            });
-  add_inbox_verbs();
 }
 
 void RelayService::add_inbox_verbs() {
@@ -400,25 +346,45 @@ void RelayService::add_inbox_verbs() {
             });
 }
 
-// The command has written the file into a folder of the spool, where it is taken from.
-Result<std::string> RelayService::put(const std::string& handed, const std::vector<Address>& to,
-                                      std::optional<std::uint8_t> priority,
-                                      const gateways::GradeSettings& grade) {
-  if (auto good = gateways::validate(grade); !good) return good.error();
-  if (grade.grade != gateways::FileGrade::reliable && !config_.p_mul.enabled()) {
+Result<std::string> RelayService::queue(const control::Words& words) {
+  const auto filter = parse_list_filter(words, config_.book);
+  if (!filter) return filter.error();
+  const auto items = operator_store_->list(*filter, kRowsListed + 1);
+  if (const auto damage = operator_store_->damage()) spool_.post_damage(*damage);
+  if (!items) return items.error();
+  return control::answer_json(queue_answer(*items, *filter, config_, utc_now()));
+}
+
+Result<std::string> RelayService::show(SpoolId id) {
+  const auto item = operator_store_->find(id);
+  if (const auto damage = operator_store_->damage()) spool_.post_damage(*damage);
+  if (!item) return item.error();
+  if (!*item) return Error{ErrorCode::not_found, "no such file in the spool"};
+  const auto transfers = core_.transfers();
+  const auto on_its_way = std::find_if(transfers.begin(), transfers.end(),
+                                       [id](const auto& transfer) { return transfer.item == id; });
+  return control::answer_json(details_answer(
+      **item, config_, on_its_way == transfers.end() ? std::nullopt : std::optional(*on_its_way),
+      utc_now()));
+}
+
+Result<std::string> RelayService::put(const PutRequest& request, const posix::PassedFile& content) {
+  if (auto good = gateways::validate(request.grade); !good) return good.error();
+  if (request.grade.grade != gateways::FileGrade::reliable && !config_.p_mul.enabled()) {
     return Error{ErrorCode::unsupported, "files of this grade need p_mul in the configuration"};
   }
-  auto file = Handover(config_.spool_directory).read(handed, config_.file_octets_max);
-  if (!file) return file.error();
+  if (content.more) return Error{ErrorCode::refused, "one descriptor goes with a file"};
+  auto octets = posix::read_sealed_file(content.file.get(), config_.file_octets_max);
+  if (!octets) return octets.error();
   set_clock();
   const auto ids = accept({.destination = {},
-                           .name = file->name,
-                           .content = std::move(file->content),
+                           .name = request.name,
+                           .content = std::move(octets).value(),
                            .now = utc_now(),
-                           .priority = priority,
-                           .mtime = file->mtime,
-                           .mode = file->mode},
-                          to, grade);
+                           .priority = request.priority,
+                           .mtime = request.mtime,
+                           .mode = request.mode},
+                          request.to, request.grade);
   proto::FileSent sent;
   sent.set_state(std::string(to_string(SpoolState::incoming)));
   for (const auto& id : ids) {
@@ -576,13 +542,23 @@ std::string RelayService::incoming() {
   return control::answer_json(std::move(files));
 }
 
-Result<std::string> RelayService::change_incoming(ControlAction action,
-                                                  const gateways::TransferKey& key) {
-  if (!core_.transfer_receiver().request(now(), key, action)) {
-    return Error{ErrorCode::not_found, "no such file is arriving"};
+/// `id` is STATION/NUMBER, as `incoming` shows it. Nothing if it is not, or the change is none of a
+/// file that is arriving.
+std::optional<Result<std::string>> RelayService::change_incoming(gateways::SpoolChange asked,
+                                                                 std::string_view id) {
+  using gateways::SpoolChange;
+  const std::size_t slash = id.rfind('/');  // a name may have one, too
+  const auto station = config_.book.find(id.substr(0, slash));
+  const auto number = parse_number(id.substr(slash + 1));
+  if (!station || !number || asked == SpoolChange::retry) return std::nullopt;
+  const ControlAction action = asked == SpoolChange::hold      ? ControlAction::suspend
+                               : asked == SpoolChange::release ? ControlAction::resume
+                                                               : ControlAction::cancel;
+  if (!core_.transfer_receiver().request(now(), {*station, *number}, action)) {
+    return Result<std::string>(Error{ErrorCode::not_found, "no such file is arriving"});
   }
   drain();
-  return control::done_json("");
+  return Result<std::string>(control::done_json());
 }
 
 // The spool has the change before the answer says that it is done.

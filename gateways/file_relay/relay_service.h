@@ -22,6 +22,7 @@
 #include "gateways/file_relay/folder_watch.h"
 #include "gateways/file_relay/relay_config.h"
 #include "gateways/file_relay/relay_core.h"
+#include "gateways/file_relay/relay_requests.h"
 #include "s5066d/base/counter_set.h"
 #include "s5066d/base/log.h"
 #include "s5066d/base/result.h"
@@ -29,9 +30,6 @@
 #include "sis/client.h"
 
 namespace s5066::file_relay {
-
-extern const control::VerbInfo kStatusVerb;
-extern const control::VerbInfo kIncomingVerb;
 
 class RelayService {
  public:
@@ -69,20 +67,21 @@ class RelayService {
   void add_verbs();
   std::string status();
   Result<std::string> change(gateways::SpoolChange change, SpoolId id);
-  void add_transfer_verbs();
+  void add_spool_verbs();
   void add_inbox_verbs();
   void look_at_folders();
   Result<void> accept_watched(const WatchFolder& folder, const HandedFile& file, bool maybe_again);
-  Result<std::string> put(const std::string& handed, const std::vector<Address>& to,
-                          std::optional<std::uint8_t> priority,
-                          const gateways::GradeSettings& grade);
+  Result<std::string> queue(const control::Words& words);
+  Result<std::string> show(SpoolId id);
+  Result<std::string> put(const PutRequest& request, const posix::PassedFile& content);
   std::vector<Result<SpoolId>> accept(gateways::NewItem item, const std::vector<Address>& to,
                                       const gateways::GradeSettings& grade);
   void on_udop(const sis::Event& event);
   Result<std::string> ask_inbox(Address station, InboxRequest request, const std::string& path);
   Result<std::string> inbox_answer(TransferNumber number);
   std::string incoming();
-  Result<std::string> change_incoming(ControlAction action, const gateways::TransferKey& key);
+  std::optional<Result<std::string>> change_incoming(gateways::SpoolChange asked,
+                                                     std::string_view id);
 
   RelayConfig config_;
   gateways::ServiceHost host_;

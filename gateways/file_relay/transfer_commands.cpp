@@ -10,11 +10,12 @@
 #include <utility>
 
 #include "config/proto/control.pb.h"
-#include "gateways/common/spool_lock.h"
+#include "gateways/file_relay/file_wait.h"
 #include "gateways/file_relay/handover.h"
-#include "gateways/file_relay/relay_commands.h"
-#include "gateways/file_relay/relay_setup.h"
+#include "gateways/file_relay/relay_requests.h"
 #include "s5066d/base/printable.h"
+#include "s5066d/posix/main_tail.h"
+#include "s5066d/posix/passed_file.h"
 
 namespace s5066::file_relay {
 namespace {
@@ -24,24 +25,21 @@ namespace fs = std::filesystem;
 constexpr auto kLookEvery = std::chrono::milliseconds(500);
 constexpr auto kPutTimeout = std::chrono::minutes(1);
 
-int fail(const Error& error, control::Form form) {
-  return control::print_failure("s5066-relay", error, form);
-}
-
-/// Hands one file to the relay for its stations.
-Result<proto::FileSent> put_one(const RelayConfig& config, const std::string& word,
-                                const PutOptions& options) {
-  std::string request = "put " + word + " ";
-  for (const Address to : options.to) {
-    request += to_string(to) + (to == options.to.back() ? "" : ",");
-  }
-  request += " " + (options.priority ? std::to_string(*options.priority) : "-");
-  if (options.grade.grade != gateways::FileGrade::reliable) {
-    request += " " + std::string(to_string(options.grade.grade)) + " " +
-               std::to_string(options.grade.strength_percent) + " " +
-               std::to_string(options.grade.head_octets);
-  }
-  return control::ask<proto::FileSent>(control_socket_path(config), request, kPutTimeout);
+/// Hands one file to the relay for its stations. The relay needs no right to read it, because what
+/// it gets is a copy in memory.
+Result<proto::FileSent> put_one(const gateways::ServiceClient& relay, const FileToPut& file,
+                                const RelayConfig& config, const PutOptions& options) {
+  const auto read = read_file_to_send(file.path, config.file_octets_max);
+  if (!read) return read.error();
+  const auto sealed = posix::make_sealed_file(read->content);
+  if (!sealed) return sealed.error();
+  const PutRequest request{.name = file.name,
+                           .mtime = read->mtime,
+                           .mode = read->mode,
+                           .to = options.to,
+                           .priority = options.priority,
+                           .grade = options.grade};
+  return relay.ask<proto::FileSent>(to_line(request), kPutTimeout, sealed->get());
 }
 
 Result<void> add_folder(const fs::path& folder, const std::string& name,
@@ -68,8 +66,8 @@ Result<void> add_folder(const fs::path& folder, const std::string& name,
   return {};
 }
 
-void print_inbox(const proto::InboxAnswer& answer, InboxRequest request, control::Form form) {
-  if (form == control::Form::json) return control::print(answer, form);
+void print_inbox(const proto::InboxAnswer& answer, InboxRequest request, bool text) {
+  if (!text) return control::print(answer, control::Form::json);
   if (request == InboxRequest::get) {
     std::cout << "received " << escaped(answer.received_as()) << "\n";
     return;
@@ -81,14 +79,6 @@ void print_inbox(const proto::InboxAnswer& answer, InboxRequest request, control
     if (!file.sha256().empty()) std::cout << "\t" << file.sha256();
     std::cout << "\n";
   }
-}
-
-std::uint64_t octets_of(double value) {
-  return value > 0 ? static_cast<std::uint64_t>(value) : 0;
-}
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace
@@ -110,111 +100,79 @@ Result<std::vector<FileToPut>> files_to_put(const std::vector<std::string>& path
   return files;
 }
 
-int put_files(const RelayConfig& config, const PutOptions& options) {
+int put_files(const gateways::ServiceClient& relay, const RelayConfig& config,
+              const PutOptions& options) {
   const auto files = files_to_put(options.files);
-  if (!files) return fail(files.error(), options.form);
-  struct Accepted {
-    SpoolId id;
-    Address to;
-  };
-  std::vector<Accepted> accepted;
-  int status = 0;
-  const Handover handover(config.spool_directory);
+  if (!files) return relay.fail(files.error());
+  std::vector<AwaitedFile> accepted;
+  int status = posix::kExitOk;
   for (const FileToPut& file : *files) {
-    auto content = read_file_to_send(file.path, config.file_octets_max);
-    if (!content) {
-      status = fail(content.error(), options.form);
-      continue;
-    }
-    content->name = file.name;
-    const auto word = handover.write(*content);
-    if (!word) return fail(word.error(), options.form);
-    const auto sent = put_one(config, *word, options);
-    handover.remove(*word);
+    const auto sent = put_one(relay, file, config, options);
     if (!sent) {
-      status = fail(sent.error(), options.form);
+      status = relay.fail(sent.error());
+      if (sent.error().code == ErrorCode::link_down) break;  // the others would fail alike
       continue;
     }
     for (std::size_t i = 0; i < options.to.size(); ++i) {
       const Address to = options.to[i];
       const double id = static_cast<int>(i) < sent->ids_size() ? sent->ids(static_cast<int>(i)) : 0;
       if (id <= 0) {
-        status = fail({ErrorCode::refused, to_string(to) + ": " + sent->reason()}, options.form);
+        status = relay.fail({ErrorCode::refused, to_string(to) + ": " + sent->reason()});
         continue;
       }
-      accepted.push_back({SpoolId{static_cast<std::int64_t>(id)}, to});
-      if (options.form != control::Form::text) continue;
+      accepted.push_back({.id = {static_cast<std::int64_t>(id)},
+                          .to = to,
+                          .progress = options.progress,
+                          .node_control_socket = config.node_control_socket});
+      if (!relay.text()) continue;
       std::cout << "accepted item=" << accepted.back().id.value << " peer=" << to_string(to)
                 << " name=" << escaped(file.name) << std::endl;
     }
-    if (options.form != control::Form::text && !options.wait) control::print(*sent, options.form);
+    if (!relay.text() && !options.wait) control::print(*sent, control::Form::json);
   }
   if (!options.wait) return status;
-  for (const Accepted& one : accepted) {
-    const int ended = wait_for_file(config, one.id, one.to, options.progress, options.form);
-    if (ended != 0) status = ended;
+  for (const AwaitedFile& file : accepted) {
+    const int ended = wait_for_file(relay, file);
+    if (ended != posix::kExitOk) status = ended;
   }
   return status;
 }
 
-int ask_far_inbox(const RelayConfig& config, InboxRequest request, Address station,
-                  const std::string& path, control::Form form) {
+int ask_far_inbox(const gateways::ServiceClient& relay, InboxRequest request, Address station,
+                  const std::string& path) {
   constexpr const char* kWords[] = {"get", "list", "delete", "stat"};
-  if (auto may = gateways::act_as_spool_owner(config.spool_directory); !may) {
-    return fail(may.error(), form);
-  }
   std::string line =
       std::string("ask ") + kWords[static_cast<std::size_t>(request)] + " " + to_string(station);
   if (!path.empty()) line += " " + to_percent(path);
-  const std::string socket = control_socket_path(config);
-  const auto asked = control::ask<proto::InboxAsked>(socket, line);
-  if (!asked) return fail(asked.error(), form);
+  const auto asked = relay.ask<proto::InboxAsked>(line);
+  if (!asked) return relay.fail(asked.error());
   const std::string look = "asked " + std::to_string(octets_of(asked->number()));
   while (true) {
-    const auto answer = control::ask<proto::InboxAnswer>(socket, look);
-    if (!answer) return fail(answer.error(), form);
-    if (answer->state() == "failed") {
-      return fail({ErrorCode::refused, answer->text()}, form);
-    }
+    const auto answer = relay.ask<proto::InboxAnswer>(look);
+    if (!answer) return relay.fail(answer.error());
+    if (answer->state() == "failed") return relay.fail({ErrorCode::refused, answer->text()});
     // The answer to `get` comes before the file.
     const bool arrived = request != InboxRequest::get || !answer->received_as().empty();
     if (answer->state() == "done" && arrived) {
-      print_inbox(*answer, request, form);
+      print_inbox(*answer, request, relay.text());
       return 0;
     }
     std::this_thread::sleep_for(kLookEvery);
   }
 }
 
-int change_arriving(const RelayConfig& config, ControlAction action, const std::string& id,
-                    control::Form form) {
-  constexpr const char* kWords[] = {"cancel", "suspend", "resume"};
-  if (auto may = gateways::act_as_spool_owner(config.spool_directory); !may) {
-    return fail(may.error(), form);
-  }
-  const auto done = control::ask<proto::Done>(
-      control_socket_path(config),
-      std::string("arriving ") + kWords[static_cast<std::size_t>(action)] + " " + to_percent(id));
-  if (!done) return fail(done.error(), form);
-  control::print(*done, form);
-  return 0;
-}
-
-int watch_transfers(const RelayConfig& config, control::Form form) {
-  if (auto may = gateways::act_as_spool_owner(config.spool_directory); !may) {
-    return fail(may.error(), form);
-  }
+int watch_transfers(const gateways::ServiceClient& relay) {
   std::map<double, ProgressSample> first;
   while (true) {
-    const auto status = control::ask<proto::RelayStatus>(control_socket_path(config), "status");
-    if (!status) return fail(status.error(), form);
+    const auto status = relay.ask<proto::RelayStatus>("status");
+    if (!status) return relay.fail(status.error());
     if (status->transfers().empty()) return 0;
     for (const proto::Transfer& transfer : status->transfers()) {
-      if (form == control::Form::json) {
-        control::print(transfer, form);
+      if (!relay.text()) {
+        control::print(transfer, control::Form::json);
         continue;
       }
-      const ProgressSample now{seconds_now(), octets_of(transfer.octets_confirmed())};
+      const ProgressSample now{sample_time_s(), octets_of(transfer.octets_confirmed())};
       const auto begun = first.try_emplace(transfer.id(), now).first;
       std::cout << "item=" << octets_of(transfer.id()) << " "
                 << progress_text("", octets_of(transfer.octets()), begun->second, now) << std::endl;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands of an operator that the running relay carries out: hand files over, ask for the inbox of
-// another station, change a file that is arriving.
+// Commands of an operator that take more than one request to the running relay: hand files over,
+// ask for the inbox of another station, watch the files that are on their way.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "gateways/common/service_client.h"
 #include "gateways/file_relay/relay_config.h"
 #include "gateways/file_relay/relay_types.h"
 #include "gateways/file_relay/transfer_messages.h"
 #include "s5066d/base/result.h"
-#include "s5066d/control/ask.h"
 
 namespace s5066::file_relay {
 
@@ -23,7 +23,6 @@ struct PutOptions {
   gateways::GradeSettings grade{};
   bool wait = false;
   bool progress = false;
-  control::Form form = control::Form::text;
 };
 
 inline constexpr std::size_t kPutFilesMax = 100000;
@@ -39,14 +38,12 @@ Result<std::vector<FileToPut>> files_to_put(const std::vector<std::string>& path
 
 /// All return the exit status: 0 done, 1 not. With `wait` it says what became of the files: 0 if
 /// all were delivered.
-int put_files(const RelayConfig& config, const PutOptions& options);
+int put_files(const gateways::ServiceClient& relay, const RelayConfig& config,
+              const PutOptions& options);
 /// Waits for the answer of the other station.
-int ask_far_inbox(const RelayConfig& config, InboxRequest request, Address station,
-                  const std::string& path, control::Form form);
-/// `id` is STATION/NUMBER, as `incoming` shows it.
-int change_arriving(const RelayConfig& config, ControlAction action, const std::string& id,
-                    control::Form form);
+int ask_far_inbox(const gateways::ServiceClient& relay, InboxRequest request, Address station,
+                  const std::string& path);
 /// Shows how far all files are, twice a second, until there are none or the program is ended.
-int watch_transfers(const RelayConfig& config, control::Form form);
+int watch_transfers(const gateways::ServiceClient& relay);
 
 }  // namespace s5066::file_relay

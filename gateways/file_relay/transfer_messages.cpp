@@ -221,13 +221,6 @@ Result<TransferMessage> read_answer(Reader reader, TransferNumber number) {
 
 }  // namespace
 
-std::optional<ControlAction> parse_control_action(std::string_view text) {
-  if (text == "cancel") return ControlAction::cancel;
-  if (text == "suspend") return ControlAction::suspend;
-  if (text == "resume") return ControlAction::resume;
-  return std::nullopt;
-}
-
 std::optional<InboxRequest> parse_inbox_request(std::string_view text) {
   if (text == "get") return InboxRequest::get;
   if (text == "list") return InboxRequest::list;

@@ -117,7 +117,6 @@ struct SignatureMessage {
 // --- From either ---------------------------------------------------------------------------------
 
 enum class ControlAction : std::uint8_t { cancel, suspend, resume };
-std::optional<ControlAction> parse_control_action(std::string_view text);
 struct ControlMessage {
   TransferNumber number;
   ControlAction action = ControlAction::cancel;

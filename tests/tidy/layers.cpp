@@ -168,8 +168,8 @@ const std::vector<Layer> kLayers = {
 
     {"setup",
      "config/setup/.*",
-     {"config", "modem tools", "modem/worker", "modem/waveforms", "modem/audio", "modem/ptt",
-      "modem/api", "sis core", "posix", "base"},
+     {"config", "control", "modem tools", "modem/worker", "modem/waveforms", "modem/audio",
+      "modem/ptt", "modem/api", "sis core", "posix", "base"},
      shell_and({"program_options", "protobuf"})},
     {"config",
      "config/.*",

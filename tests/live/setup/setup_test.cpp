@@ -90,6 +90,11 @@ TEST_F(LiveSetup, two_stations_from_answers_bring_a_file_across) {
   }
   const Process alpha_relay = serve("alpha", S5066_RELAY);
   const Process bravo_relay = serve("bravo", S5066_RELAY);
+  ASSERT_TRUE(await([&] {
+    return run({S5066_RELAY, "status", "--config", folder_ / "alpha/alpha-relay.textproto"},
+               options("relay-status.log"))
+               .status == 0;
+  })) << log("alpha-relay.log");
 
   std::ofstream(folder_ / "message.txt") << "radio check\n";
   const Outcome sent =

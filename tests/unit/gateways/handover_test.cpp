@@ -22,38 +22,6 @@ void write_text(const fs::path& path, const std::string& text) {
   std::ofstream(path) << text;
 }
 
-TEST(Handover, a_file_comes_back_with_its_name_and_attributes_and_no_other_file_does) {
-  test::TemporaryFolder folder;
-  const Handover handover(folder.path().string());
-  const HandedFile file{
-      .name = "a/b \xC3\xA4.txt", .mtime = 1'700'000'000, .mode = 0640, .content = {1, 2, 3}};
-  const auto word = handover.write(file);
-  ASSERT_TRUE(word);
-  const auto read = handover.read(*word, 3);
-  ASSERT_TRUE(read);
-  EXPECT_EQ(read->name, file.name);
-  EXPECT_EQ(read->mtime, file.mtime);
-  EXPECT_EQ(read->mode, file.mode);
-  EXPECT_EQ(read->content, file.content);
-  write_text(folder.path() / "spool.db", "secret");
-  for (const std::string wrong : {"../spool.db", "", "x", "/etc/passwd"}) {
-    EXPECT_FALSE(handover.read(wrong, 1000)) << wrong;
-  }
-  handover.remove(*word);
-  EXPECT_FALSE(handover.read(*word, 3));
-  EXPECT_FALSE(handover.write({.name = std::string(256, 'n'), .content = {}}));
-}
-
-TEST(Handover, any_text_is_one_word_of_a_request) {
-  for (const std::string text : {"", "a b", "100 %", "\xC3\xA4\n", "plain/path.txt"}) {
-    const std::string word = to_percent(text);
-    EXPECT_EQ(word.find(' '), std::string::npos);
-    EXPECT_EQ(from_percent(word), text);
-  }
-  EXPECT_FALSE(from_percent("%4"));
-  EXPECT_FALSE(from_percent("%zz"));
-}
-
 TEST(FilesToPut, a_folder_stands_for_its_files_without_links_and_hidden_ones) {
   test::TemporaryFolder folder;
   const fs::path charts = folder.path() / "charts";

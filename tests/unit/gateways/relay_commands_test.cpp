@@ -1,61 +1,83 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gateways/file_relay/relay_commands.h"
+// The commands of an operator against a file relay that serves without a subnet server, so that its
+// files wait.
+#include "gateways/file_relay/transfer_commands.h"
 
 #include <fcntl.h>
+#include <grp.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <boost/asio/io_context.hpp>
+#include <atomic>
+#include <filesystem>
 #include <fstream>
 #include <functional>
+#include <optional>
 #include <thread>
 
 #include "config/proto/control.pb.h"
 #include "gateways/common/sqlite_store.h"
+#include "gateways/file_relay/file_wait.h"
 #include "gateways/file_relay/relay_service.h"
 #include "gateways/file_relay/relay_setup.h"
+#include "s5066d/control/json.h"
 #include "s5066d/posix/socket.h"
+#include "tests/support/patience.h"
 #include "tests/unit/gateways/temporary_folder.h"
 
 namespace s5066::file_relay {
 namespace {
 
-using gateways::SpoolChange;
+constexpr Address kPeer{0x01020304};
 
-class CollectedLog final : public LogSink {
- public:
-  void write(LogLevel, std::string_view line) override { text.append(line).append("\n"); }
-  std::string text;
+struct NoLog final : LogSink {
+  void write(LogLevel, std::string_view) override {}
 };
 
 class RelayCommands : public testing::Test {
  protected:
   RelayCommands() {
+    config.sis_port = 1;  // nothing listens there
     config.spool_directory = folder.make("spool");
     config.inbox_directory = folder.make("inbox");
     config.file_octets_max = 1000;
     config.spool_reserve_octets = 4096;
+    config.control_socket = (folder.path() / "control").string();
+  }
+  ~RelayCommands() override { stop(); }
+
+  void start() {
+    service.emplace(config, log);
+    const auto started = service->start();
+    ASSERT_TRUE(started) << started.error().detail;
+    loop = std::thread([this] { service->io().run(); });
+  }
+  void stop() {
+    if (!loop.joinable()) return;
+    service->io().stop();
+    loop.join();
+    service.reset();
   }
   std::string make_file(const std::string& name, std::size_t octets) {
     const auto path = folder.path() / name;
     std::ofstream(path) << std::string(octets, 'x');
     return path.string();
   }
+  gateways::ServiceClient relay(control::Form form = control::Form::text) const {
+    return gateways::ServiceClient({.program = "s5066-relay",
+                                    .socket = config.control_socket,
+                                    .start = "s5066-relay run --config f",
+                                    .form = form});
+  }
+
   struct Outcome {
     int status;
     std::string out;
     std::string err;
   };
-  Outcome send(const std::string& file) {
-    testing::internal::CaptureStdout();
-    testing::internal::CaptureStderr();
-    const int status = send_file(config, {.destination = Address{0x01020304}, .file = file}, log);
-    std::string out = testing::internal::GetCapturedStdout();
-    return {status, std::move(out), testing::internal::GetCapturedStderr()};
-  }
   Outcome captured(const std::function<int()>& command) {
     testing::internal::CaptureStdout();
     testing::internal::CaptureStderr();
@@ -63,19 +85,19 @@ class RelayCommands : public testing::Test {
     std::string out = testing::internal::GetCapturedStdout();
     return {status, std::move(out), testing::internal::GetCapturedStderr()};
   }
-  Outcome change(SpoolChange change, std::int64_t id) {
-    return captured([&] { return change_file(config, change, SpoolId{id}); });
+  Outcome put(const std::vector<std::string>& files) {
+    return captured([&] { return put_files(relay(), config, {.files = files, .to = {kPeer}}); });
   }
-  Outcome queue(const gateways::ListFilter& filter = {}) {
-    return captured([&] { return show_queue(config, filter); });
+  template <typename Answer>
+  Outcome ask(const std::string& request) {
+    return captured([&] { return relay().ask_and_print(request, Answer::default_instance()); });
   }
+  Outcome change(const std::string& request) { return ask<proto::Done>(request); }
   /// Returns a line for each file of the queue.
-  std::string listed(const gateways::ListFilter& filter = {}) {
-    const Outcome shown = captured([&] { return show_queue(config, filter, control::Form::json); });
-    EXPECT_EQ(shown.status, 0);
-    EXPECT_EQ(shown.err, "");
-    const auto queue = control::read_answer<proto::FileQueue>(shown.out);
-    EXPECT_TRUE(queue && queue->version() == control::kInterfaceVersion) << shown.out;
+  std::string listed(const std::string& words = "") {
+    const auto queue = relay().ask<proto::FileQueue>("queue " + words);
+    EXPECT_TRUE(queue && queue->version() == control::kInterfaceVersion);
+    if (!queue) return queue.error().detail;
     std::string lines = queue->note();
     for (const proto::QueuedFile& file : queue->files()) {
       lines += std::to_string(static_cast<int>(file.id())) + " " + file.state() + " " +
@@ -85,132 +107,190 @@ class RelayCommands : public testing::Test {
     }
     return lines;
   }
-  std::size_t rows() {
-    return gateways::SqliteStore::open(store_config(config, 0))->list(10)->size();
-  }
 
   test::TemporaryFolder folder;
   RelayConfig config;
-  CollectedLog log;
+  NoLog log;
+  std::optional<RelayService> service;
+  std::thread loop;
 };
 
-TEST_F(RelayCommands, a_file_is_accepted_even_while_the_relay_does_not_run) {
-  const Outcome sent = send(make_file("a.txt", 1000));
-  EXPECT_EQ(sent.status, 0);
-  EXPECT_EQ(sent.out, "accepted item=1\n");
-  EXPECT_NE(sent.err.find("does not run"), std::string::npos);
-  EXPECT_EQ(rows(), 1u);
+TEST_F(RelayCommands, a_file_goes_through_the_relay_into_the_spool) {
+  ASSERT_NO_FATAL_FAILURE(start());
+  const Outcome sent = put({make_file("a.txt", 1000)});
+  EXPECT_EQ(sent.status, 0) << sent.err;
+  EXPECT_EQ(sent.out, "accepted item=1 peer=1.2.3.4 name=a.txt\n");
+  EXPECT_EQ(listed(), "1 incoming 1.2.3.4 1000 0 a.txt\n");
+  stop();
+  auto store = gateways::SqliteStore::open(store_config(config, 0));
+  EXPECT_EQ(store->list(10)->size(), 1u);
 }
 
-TEST_F(RelayCommands, a_file_that_cannot_be_taken_is_refused_with_its_reason) {
-  const auto refused = [&](const std::string& file, const std::string& reason) {
-    SCOPED_TRACE(file);
-    const Outcome sent = send(file);
-    EXPECT_EQ(sent.status, 1);
-    EXPECT_TRUE(sent.out.empty());
-    EXPECT_NE(sent.err.find(reason), std::string::npos) << sent.err;
-    EXPECT_NE(log.text.find(reason), std::string::npos) << log.text;
-  };
-  refused((folder.path() / "vanished").string(), "No such file or directory");
-  refused(folder.path().string(), "Is a directory");
-  refused(make_file("large", 1001), "larger than the limit of 1000 octets");
+TEST_F(RelayCommands, without_a_relay_nothing_is_accepted_and_the_cure_is_said) {
+  const Outcome sent = put({make_file("a.txt", 10), make_file("b.txt", 10)});
+  EXPECT_EQ(sent.status, 1);
+  EXPECT_EQ(sent.out, "");
+  EXPECT_EQ(sent.err, "s5066-relay: no program answers there: control socket " +
+                          config.control_socket + ": connect to " + config.control_socket +
+                          ": No such file or directory; start it with `s5066-relay run --config "
+                          "f`\n");
+  EXPECT_EQ(ask<proto::FileQueue>("queue").err, sent.err);
+  EXPECT_EQ(ask<proto::FileDetails>("show 1").err, sent.err);
+  EXPECT_TRUE(std::filesystem::is_empty(config.spool_directory));
+}
+
+TEST_F(RelayCommands, a_file_that_cannot_be_taken_is_refused_with_its_reason_and_the_others_go) {
+  ASSERT_NO_FATAL_FAILURE(start());
   const std::string fifo = (folder.path() / "fifo").string();
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
-  refused(fifo, "Not a regular file");
-  EXPECT_EQ(rows(), 0u);
-  std::filesystem::remove_all(config.spool_directory);
-  refused(make_file("a.txt", 10), "unable to open database file");
+  for (const auto& [file, reason] :
+       {std::pair{(folder.path() / "vanished").string(), "No such file or directory"},
+        {make_file("large", 1001), "larger than the limit of 1000 octets"},
+        {fifo, "Not a regular file"},
+        {std::string("/dev/zero"), "Not a regular file"},
+        {make_file(std::string(250, 'n'), 10), "accepted"}}) {
+    const Outcome sent = put({file});
+    EXPECT_NE((sent.out + sent.err).find(reason), std::string::npos) << sent.err;
+    EXPECT_EQ(sent.status, reason == std::string("accepted") ? 0 : 1);
+  }
+  const Outcome both = put({fifo, make_file("good", 10)});
+  EXPECT_EQ(both.status, 1);
+  EXPECT_EQ(both.out, "accepted item=2 peer=1.2.3.4 name=good\n");
 }
 
 TEST_F(RelayCommands, a_name_can_neither_break_the_list_nor_steer_the_terminal) {
-  ASSERT_EQ(send(make_file("a\tb\n\x1b[2J\x7f\\x\xc3\xa4", 10)).status, 0);
-  EXPECT_EQ(queue({.over = true}).out,
+  ASSERT_NO_FATAL_FAILURE(start());
+  ASSERT_EQ(put({make_file("a\tb\n\x1b[2J\x7f\\x\xc3\xa4", 10)}).status, 0);
+  EXPECT_EQ(ask<proto::FileQueue>("queue all=1").out,
             "id  state     destination  octets  attempts  name\n"
             "1   incoming  1.2.3.4      10      0         "
             "a\\x09b\\x0a\\x1b[2J\\x7f\\\\x\xc3\xa4\n");
-}
-
-TEST_F(RelayCommands, a_name_shows_what_is_not_utf8_and_what_turns_text_round) {
-  ASSERT_EQ(send(make_file("R\xf6ntgen", 10)).status, 0);
-  ASSERT_EQ(send(make_file("fdp.\xe2\x80\xaetxt", 10)).status, 0);
-  ASSERT_EQ(send(make_file("a\xc2\x9b"
-                           "2Jb",
-                           10))
-                .status,
-            0);
-  EXPECT_EQ(queue({.over = true}).out,
-            "id  state     destination  octets  attempts  name\n"
-            "3   incoming  1.2.3.4      10      0         a\\xc2\\x9b2Jb\n"
-            "2   incoming  1.2.3.4      10      0         fdp.\\xe2\\x80\\xaetxt\n"
-            "1   incoming  1.2.3.4      10      0         R\\xf6ntgen\n");
-  const Outcome refused = send((folder.path() / "\xe2\x80\xaetxt.\xff").string());
+  const Outcome refused = put({(folder.path() / "\xe2\x80\xaetxt.\xff").string()});
   EXPECT_NE(refused.err.find("/\\xe2\\x80\\xaetxt.\\xff: No such file"), std::string::npos)
       << refused.err;
 }
 
-TEST_F(RelayCommands, a_full_disk_is_said_to_the_sender_and_the_list_still_comes) {
-  ASSERT_EQ(send(make_file("a.txt", 10)).status, 0);
-  config.spool_reserve_octets = std::uint64_t{1} << 60;
-  const Outcome sent = send(make_file("b.txt", 10));
-  EXPECT_EQ(sent.status, 1);
-  EXPECT_TRUE(sent.out.empty());
-  EXPECT_NE(sent.err.find("the disk of the spool"), std::string::npos) << sent.err;
-  EXPECT_EQ(listed({.over = true}), "1 incoming 1.2.3.4 10 0 a.txt\n");
-}
-
-TEST_F(RelayCommands, a_file_can_be_changed_while_no_relay_runs) {
-  ASSERT_EQ(send(make_file("a.txt", 10)).status, 0);
-  EXPECT_EQ(change(SpoolChange::hold, 1).out, "ok\n");
+TEST_F(RelayCommands, a_file_is_changed_and_listed_by_what_became_of_it) {
+  ASSERT_NO_FATAL_FAILURE(start());
+  EXPECT_EQ(ask<proto::FileQueue>("queue all=1").out, "the spool is empty\n");
+  ASSERT_EQ(put({make_file("a.txt", 10)}).status, 0);
+  EXPECT_EQ(change("hold 1").out, "ok\n");
   EXPECT_EQ(listed(), "1 held 1.2.3.4 10 0 a.txt\n");
-  const Outcome again = change(SpoolChange::hold, 1);
+  const Outcome again = change("hold 1");
   EXPECT_EQ(again.status, 1);
   EXPECT_EQ(again.err, "s5066-relay: the file is held\n");
-  EXPECT_EQ(change(SpoolChange::release, 1).status, 0);
-  EXPECT_EQ(change(SpoolChange::retry, 1).status, 0);
+  EXPECT_EQ(change("release 1").status, 0);
+  EXPECT_EQ(change("retry 1").status, 0);
   EXPECT_EQ(listed(), "1 incoming 1.2.3.4 10 0 a.txt\n");
-  EXPECT_EQ(change(SpoolChange::cancel, 1).status, 0);
-  EXPECT_EQ(queue().out, "nothing waits; `queue --all` lists what is over\n");
-  EXPECT_EQ(listed({.over = true}), "1 failed 1.2.3.4 10 0 a.txt cancelled by the operator\n");
-  EXPECT_EQ(queue({.state = SpoolState::held}).out, "no file matches\n");
-  const Outcome late = change(SpoolChange::retry, 1);
+  EXPECT_EQ(change("cancel 1").status, 0);
+  EXPECT_EQ(listed(), "nothing waits; `queue --all` lists what is over");
+  EXPECT_EQ(listed("all=1"), "1 failed 1.2.3.4 10 0 a.txt cancelled by the operator\n");
+  EXPECT_EQ(listed("state=held"), "no file matches");
+  EXPECT_EQ(listed("all=1 station=1.2.3.5"), "no file matches");
+  const Outcome late = change("retry 1");
   EXPECT_EQ(late.status, 1);
   EXPECT_NE(late.err.find("send it again"), std::string::npos) << late.err;
-  EXPECT_EQ(change(SpoolChange::cancel, 2).err, "s5066-relay: no such file in the spool\n");
-}
-
-TEST_F(RelayCommands, a_spool_that_a_relay_is_just_opening_is_not_changed) {
-  ASSERT_EQ(send(make_file("a.txt", 10)).status, 0);
-  const posix::Fd lock(::open((config.spool_directory + "/lock").c_str(), O_RDWR | O_CREAT, 0600));
-  ASSERT_EQ(::flock(lock.get(), LOCK_EX), 0);
-  EXPECT_EQ(change(SpoolChange::hold, 1).status, 1);
-  EXPECT_EQ(listed(), "1 incoming 1.2.3.4 10 0 a.txt\n");
+  EXPECT_EQ(change("cancel 2").err, "s5066-relay: no such file in the spool\n");
+  EXPECT_EQ(change("hold 1.2.3.4/7").err, "s5066-relay: no such file is arriving\n");
+  EXPECT_EQ(change("retry 1.2.3.4/7").err, "s5066-relay: the request is `retry ID`\n");
 }
 
 TEST_F(RelayCommands, show_tells_what_a_file_waits_for) {
-  ASSERT_EQ(send(make_file("a\n.txt", 10)).status, 0);
-  const auto show = [&](std::int64_t id) {
-    return captured([&] { return show_file(config, SpoolId{id}); });
-  };
+  ASSERT_NO_FATAL_FAILURE(start());
+  ASSERT_EQ(put({make_file("a\n.txt", 10)}).status, 0);
+  const auto show = [&](int id) { return ask<proto::FileDetails>("show " + std::to_string(id)); };
   const std::string begin =
       "id 1\nstate incoming\ndestination 1.2.3.4\npriority 4\noctets 10\nattempts 0\n"
       "name a\\x0a.txt\nexpires 20";
   EXPECT_EQ(show(1).out.substr(0, begin.size()), begin);
-  EXPECT_NE(show(1).out.find("\nwaits_for the relay, which does not run\n"), std::string::npos);
-  ASSERT_EQ(change(SpoolChange::hold, 1).status, 0);
+  EXPECT_NE(show(1).out.find("\nwaits_for its turn\n"), std::string::npos) << show(1).out;
+  ASSERT_EQ(change("hold 1").status, 0);
   EXPECT_NE(show(1).out.find("\nwaits_for the operator, who holds it\n"), std::string::npos);
-  ASSERT_EQ(change(SpoolChange::cancel, 1).status, 0);
+  ASSERT_EQ(change("cancel 1").status, 0);
   EXPECT_NE(show(1).out.find("\nlast cancelled by the operator\n"), std::string::npos);
   EXPECT_EQ(show(1).out.find("expires"), std::string::npos);
-  const Outcome json = captured([&] { return show_file(config, SpoolId{1}, control::Form::json); });
-  const auto details = control::read_answer<proto::FileDetails>(json.out);
-  ASSERT_TRUE(details) << json.out;
-  EXPECT_EQ(details->version(), control::kInterfaceVersion);
-  EXPECT_EQ(details->name(), "a\n.txt");
-  const Outcome none = captured([&] { return show_file(config, SpoolId{2}, control::Form::json); });
-  EXPECT_EQ(none.status, 1);
-  EXPECT_EQ(none.err, "");
-  EXPECT_EQ(control::read_answer<proto::FileDetails>(none.out).error().code, ErrorCode::not_found);
+  const auto none = relay().ask<proto::FileDetails>("show 2");
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, ErrorCode::not_found);
   EXPECT_EQ(show(2).status, 1);
+}
+
+// Goal:   `put --wait` outlives a relay that is restarted, and says in the end what became of the
+//         file.
+TEST_F(RelayCommands, waiting_goes_on_over_a_restart_of_the_relay) {
+  for (const control::Form form : {control::Form::text, control::Form::json}) {
+    ASSERT_NO_FATAL_FAILURE(start());
+    std::atomic<bool> ended = false;
+    Outcome outcome{};
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    const std::string file = make_file("a.txt", 10);
+    std::thread waiting([&] {
+      outcome.status =
+          put_files(relay(form), config, {.files = {file}, .to = {kPeer}, .wait = true});
+      ended = true;
+    });
+    const std::string id = form == control::Form::text ? "1" : "2";
+    EXPECT_TRUE(
+        test::eventually([&] { return relay().ask<proto::FileDetails>("show " + id).ok(); }));
+    stop();
+    std::this_thread::sleep_for(std::chrono::seconds(1));  // it looks twice a second
+    EXPECT_FALSE(ended);
+    start();
+    EXPECT_TRUE(relay().ask<proto::Done>("cancel " + id));
+    waiting.join();
+    stop();
+    outcome.out = testing::internal::GetCapturedStdout();
+    outcome.err = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(outcome.status, 1);
+    if (form == control::Form::text) {
+      EXPECT_EQ(outcome.err, "s5066-relay: not delivered: failed: cancelled by the operator\n");
+    } else {
+      const auto sent = control::read_answer<proto::FileSent>(outcome.out);
+      ASSERT_TRUE(sent) << outcome.out;
+      EXPECT_EQ(sent->state(), "failed");
+      EXPECT_EQ(sent->id(), 2);
+    }
+  }
+}
+
+// Goal:   a user who is in the group of the socket, and can read neither spool nor inbox, hands a
+//         file over that nobody else can read, and sees the queue; a user outside the group does
+//         neither.
+TEST_F(RelayCommands, a_member_of_the_group_needs_no_right_to_the_spool) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  constexpr uid_t kMember = 61235;
+  config.control_group_too = true;
+  std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
+  std::filesystem::permissions(config.spool_directory, std::filesystem::perms(0700));
+  const std::string file = make_file("f", 10);
+  ASSERT_EQ(::chmod(file.c_str(), 0600), 0);
+  ASSERT_EQ(::chown(file.c_str(), kMember, kMember), 0);
+  service.emplace(config, log);
+  ASSERT_TRUE(service->start());
+  /// Returns the exit status of another user's process, which runs while the relay serves.
+  const auto status_of = [&](gid_t group) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      if (::setgroups(0, nullptr) != 0 || ::setgid(group) != 0 || ::setuid(kMember) != 0) {
+        ::_exit(99);
+      }
+      const bool reads_spool =
+          ::open((config.spool_directory + "/spool.db").c_str(), O_RDONLY) >= 0;
+      const int status = put_files(relay(), config, {.files = {file}, .to = {kPeer}});
+      const auto queue = relay().ask<proto::FileQueue>("queue");
+      const bool sees_queue = queue && queue->files_size() == 1;
+      ::_exit(reads_spool ? 98 : status * 10 + (sees_queue ? 0 : 1));
+    }
+    int status = -1;
+    EXPECT_TRUE(test::eventually([&] {
+      service->io().poll();
+      return ::waitpid(child, &status, WNOHANG) == child;
+    }));
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 97;
+  };
+  EXPECT_EQ(status_of(kMember), 11);
+  EXPECT_EQ(status_of(::getegid()), 0);
 }
 
 TEST_F(RelayCommands, two_relays_do_not_share_a_spool) {
@@ -239,42 +319,6 @@ TEST(RelayProgress, shows_state_octets_rate_and_time_left) {
             "link made, 6000 of 20000 octets acknowledged (30 %), 4000 bit/s, 28 s left");
   EXPECT_EQ(progress_text("", 20000, {10, 1000}, {20, 20000}),
             "20000 of 20000 octets acknowledged (100 %), 15200 bit/s, 0 s left");
-}
-
-TEST_F(RelayCommands, an_empty_spool_is_listed_as_empty_and_that_is_no_error) {
-  for (int i = 0; i < 2; ++i) {  // without a database, and with an empty one
-    testing::internal::CaptureStdout();
-    testing::internal::CaptureStderr();
-    EXPECT_EQ(show_queue(config, {.over = true}), 0);
-    EXPECT_EQ(testing::internal::GetCapturedStdout(), "the spool is empty\n");
-    EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
-  }
-}
-
-// Goal:   a service that is not root can use a spool that root's `send` has made before.
-TEST_F(RelayCommands, a_file_that_root_sends_first_leaves_a_spool_that_the_service_can_write) {
-  if (::geteuid() != 0) GTEST_SKIP() << "only root can become another user";
-  constexpr uid_t kService = 61234;
-  const std::string file = make_file("f", 10);
-  ASSERT_EQ(::chmod(file.c_str(), 0600), 0);  // only root may read it
-  std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
-  ASSERT_EQ(::chown(config.spool_directory.c_str(), kService, kService), 0);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::_exit(send_file(config, {.destination = Address{0x01020304}, .file = file}, log));
-  }
-  int status = -1;
-  ::waitpid(child, &status, 0);
-  EXPECT_EQ(status, 0);
-  std::size_t files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(config.spool_directory)) {
-    struct stat made {};
-    ASSERT_EQ(::stat(entry.path().c_str(), &made), 0);
-    EXPECT_EQ(made.st_uid, kService) << entry.path();
-    ++files;
-  }
-  EXPECT_GE(files, 1u);
-  EXPECT_EQ(rows(), 1u);
 }
 
 }  // namespace

@@ -3,19 +3,21 @@
 // socket of s5066d.
 #include "gateways/file_relay/relay_service.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <atomic>
 #include <fstream>
 #include <thread>
 
 #include "config/proto/control.pb.h"
-#include "gateways/file_relay/handover.h"
-#include "gateways/file_relay/relay_commands.h"
+#include "gateways/common/service_client.h"
 #include "gateways/file_relay/relay_setup.h"
 #include "s5066d/control/control_socket.h"
 #include "s5066d/control/json.h"
 #include "s5066d/control/text.h"
+#include "s5066d/posix/passed_file.h"
 #include "s5066d/posix/socket.h"
 #include "tests/support/patience.h"
 #include "tests/support/sis_server_stand_in.h"
@@ -48,7 +50,7 @@ class RelayServiceTest : public testing::Test {
   void start_node() {
     node = std::make_unique<control::ControlSocket>(
         server.io, control::SocketConfig{.path = config.node_control_socket},
-        [this](std::string_view) {
+        [this](std::string_view, posix::PassedFile) {
           ++asked;
           return Result<std::string>("{\"up_s\": " + std::to_string(up_s) +
                                      ", \"lockstep\": " + (lockstep ? "true" : "false") + "}");
@@ -62,11 +64,12 @@ class RelayServiceTest : public testing::Test {
     ASSERT_TRUE(started) << started.error().detail;
     ASSERT_TRUE(until([&] { return server.bound > 0; }));
   }
-  std::string ask(const std::string& request) {
+  std::string ask(const std::string& request, int file = -1) {
     Result<std::string> answer = Error{ErrorCode::io, ""};
     std::atomic<bool> done = false;
     std::thread other([&] {
-      answer = posix::ask_control(control_socket_path(config), request, std::chrono::seconds(10));
+      answer =
+          posix::ask_control(control_socket_path(config), request, std::chrono::seconds(10), file);
       done = true;
     });
     EXPECT_TRUE(until([&] { return done.load(); }));
@@ -192,7 +195,10 @@ TEST_F(RelayServiceTest, a_command_changes_a_file_through_the_relay_that_runs) {
     testing::internal::CaptureStderr();
     std::atomic<bool> done = false;
     std::thread other([&] {
-      change_file(config, change, id);
+      const gateways::ServiceClient relay(
+          {.program = "s5066-relay", .socket = control_socket_path(config), .start = ""});
+      relay.ask_and_print(std::string(to_string(change)) + " " + std::to_string(id.value),
+                          proto::Done::default_instance());
       done = true;
     });
     EXPECT_TRUE(until([&] { return done.load(); }));
@@ -214,7 +220,7 @@ TEST_F(RelayServiceTest, a_request_that_it_does_not_know_is_refused_in_json) {
   ASSERT_NO_FATAL_FAILURE(start());
   const std::string usage = "the request is `hold ID`";
   const std::string known =
-      "requests are status, wake, hold, release, retry, cancel, put, incoming, arriving, ask, "
+      "requests are status, wake, queue, show, hold, release, retry, cancel, put, incoming, ask, "
       "asked, counters, events, help";
   for (const auto& [request, text] : std::map<std::string, std::string>{{"", known},
                                                                         {"drop 1", known},
@@ -231,23 +237,51 @@ TEST_F(RelayServiceTest, a_request_that_it_does_not_know_is_refused_in_json) {
 
 TEST_F(RelayServiceTest, a_file_that_is_put_goes_into_the_spool_through_the_socket) {
   ASSERT_NO_FATAL_FAILURE(start());
-  const Handover handover(config.spool_directory);
-  const auto word =
-      handover.write({.name = "a/f", .mtime = 1'700'000'000, .mode = 0644, .content = {1, 2}});
-  ASSERT_TRUE(word);
-  const auto sent = control::read_answer<proto::FileSent>(ask("put " + *word + " 1.2.3.4 9"));
+  const auto sealed = posix::make_sealed_file(Bytes{1, 2});
+  ASSERT_TRUE(sealed);
+  const auto sent =
+      control::read_answer<proto::FileSent>(ask("put a/f 1700000000 644 1.2.3.4 9", sealed->get()));
   ASSERT_TRUE(sent);
   auto store = gateways::SqliteStore::open(store_config(config, 0));
   const auto item = *store->find({static_cast<std::int64_t>(sent->id())});
   EXPECT_EQ(item->name, "a/f");
   EXPECT_EQ(item->destination, kPeer);
   EXPECT_EQ(item->priority, 9);
+  EXPECT_EQ(item->size, 2u);
   EXPECT_TRUE(log.has("file_accepted"));
-  for (const std::string& request :
-       std::vector<std::string>{"put 1234 1.2.3.4", "put " + *word + " 16.0.0.1",
-                                "put " + *word + " 1.2.3.4 16", "put ../spool.db 1.2.3.4"}) {
-    EXPECT_FALSE(control::read_answer<proto::FileSent>(ask(request))) << request;
+  for (const std::string request : {"put f 0 644 16.0.0.1", "put f 0 644 1.2.3.4 16",
+                                    "put f 1.2.3.4", "put f 0 644 1.2.3.4 - coded 50 0"}) {
+    EXPECT_FALSE(control::read_answer<proto::FileSent>(ask(request, sealed->get()))) << request;
   }
+}
+
+TEST_F(RelayServiceTest, a_put_with_any_other_descriptor_than_a_sealed_file_is_refused) {
+  config.file_octets_max = 10;
+  ASSERT_NO_FATAL_FAILURE(start());
+  const auto refusal = [&](int file) {
+    const auto sent = control::read_answer<proto::FileSent>(ask("put f 0 644 1.2.3.4", file));
+    return sent ? "accepted" : sent.error().detail;
+  };
+  const std::string none = "no descriptor of a sealed memory file came with it";
+  const std::string fifo = (folder.path() / "fifo").string();
+  const std::string file = (folder.path() / "file").string();
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  std::ofstream(file) << "text";
+  EXPECT_EQ(refusal(-1), none);
+  for (const auto& [path, flags] : {std::pair{file, O_RDONLY},
+                                    {file, O_WRONLY},
+                                    {folder.path().string(), O_RDONLY},
+                                    {fifo, O_RDONLY | O_NONBLOCK},
+                                    {std::string("/dev/zero"), O_RDONLY},
+                                    {config.spool_directory + "/spool.db", O_RDONLY}}) {
+    const posix::Fd opened(::open(path.c_str(), flags | O_CLOEXEC));
+    ASSERT_TRUE(opened) << path;
+    EXPECT_EQ(refusal(opened.get()), none) << path;
+  }
+  const auto large = posix::make_sealed_file(Bytes(11, 1));
+  EXPECT_EQ(refusal(large->get()), "the file is larger than the limit of 10 octets");
+  auto store = gateways::SqliteStore::open(store_config(config, 0));
+  EXPECT_EQ(store->list({.over = true}, 10)->size(), 0u);
 }
 
 TEST_F(RelayServiceTest, a_file_in_a_watched_directory_is_sent) {
@@ -287,8 +321,10 @@ TEST_F(RelayServiceTest, every_request_is_answered_by_its_message) {
   const auto status = expect("status", proto::RelayStatus());
   EXPECT_EQ(status.program().name(), "s5066-relay");
   EXPECT_TRUE(status.bound());
-  EXPECT_EQ(expect("help", proto::VerbList()).verbs_size(), 14);
+  EXPECT_EQ(expect("help", proto::VerbList()).verbs_size(), 15);
   EXPECT_EQ(expect("incoming", proto::IncomingFiles()).files_size(), 0);
+  EXPECT_EQ(expect("queue all=1", proto::FileQueue()).files_size(), 1);
+  EXPECT_EQ(expect("show " + std::to_string(id.value), proto::FileDetails()).name(), "f");
   expect("counters", proto::CounterTable());
   const auto events = expect("events event=relay_started", proto::Events());
   ASSERT_EQ(events.events_size(), 1);

@@ -133,25 +133,6 @@ class SpoolOwner : public testing::Test {
   std::string spool = folder.make("spool");
 };
 
-TEST_F(SpoolOwner, what_root_makes_belongs_to_the_owner_of_the_folder) {
-  EXPECT_EQ(status_of(0,
-                      [&] {
-                        if (!act_as_spool_owner(spool)) return 1;
-                        return SqliteStore::open({.path = spool + "/spool.db"}) ? 0 : 2;
-                      }),
-            0);
-  EXPECT_EQ(owner_of(spool + "/spool.db"), kService);
-  EXPECT_EQ(status_of(kService,
-                      [&] {
-                        auto store = SqliteStore::open({.path = spool + "/spool.db"});
-                        return check_spool_writable(spool) && store &&
-                                       store->enqueue({Address{1}, "f", Bytes{1}, UtcSeconds{1}})
-                                   ? 0
-                                   : 1;
-                      }),
-            0);
-}
-
 TEST_F(SpoolOwner, a_spool_that_the_service_cannot_write_is_named_with_its_owner) {
   ASSERT_TRUE(SqliteStore::open({.path = spool + "/spool.db"}));
   EXPECT_EQ(owner_of(spool + "/spool.db"), 0u);
@@ -170,15 +151,6 @@ TEST_F(SpoolOwner, a_spool_that_the_service_cannot_write_is_named_with_its_owner
                       }),
             0);
   EXPECT_TRUE(check_spool_writable(spool));  // root can write it
-}
-
-TEST_F(SpoolOwner, another_user_makes_no_spool_but_uses_one) {
-  std::filesystem::permissions(spool, std::filesystem::perms(0777));
-  const auto other = [&] { return check_may_make_spool(spool) ? 0 : 1; };
-  EXPECT_EQ(status_of(kService + 1, other), 1);
-  EXPECT_EQ(status_of(kService, other), 0);
-  ASSERT_TRUE(SqliteStore::open({.path = spool + "/spool.db"}));
-  EXPECT_EQ(status_of(kService + 1, other), 0);
 }
 
 }  // namespace

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Waits until a file is delivered or given up, and shows how far it is meanwhile.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "gateways/common/service_client.h"
+#include "gateways/file_relay/relay_types.h"
+#include "s5066d/base/ids.h"
+
+namespace s5066::file_relay {
+
+struct AwaitedFile {
+  SpoolId id;
+  Address to;
+  bool progress = false;            // a line about how far it is
+  std::string node_control_socket;  // tells the state of the link; empty: none
+};
+
+/// Says what became of the file. Returns the exit status: 0 if it was delivered or sent. Goes on
+/// waiting while the relay does not run, because the file stays in the spool.
+int wait_for_file(const gateways::ServiceClient& relay, const AwaitedFile& file);
+
+/// "made_wait 8,192 of 20,493 octets (40 %) 1850 bit/s 53 s left"; rates need two samples.
+struct ProgressSample {
+  double at_s = 0;
+  std::uint64_t octets_confirmed = 0;
+};
+std::string progress_text(const std::string& link, std::uint64_t octets, ProgressSample first,
+                          ProgressSample last);
+
+/// Returns the time of a sample, in seconds from any beginning.
+double sample_time_s();
+/// Returns a count of octets, which a relay cannot have sent as less than 0.
+std::uint64_t octets_of(double value);
+
+}  // namespace s5066::file_relay
