@@ -51,6 +51,8 @@ void run_core(ByteSpan input) {
     while (auto event = core.poll_event()) {
       if (auto* received = std::get_if<PeerReceived>(&*event)) {
         core.on_committed(now, received->ticket, CommitOutcome::committed);
+      } else if (auto* unreadable = std::get_if<PeerUnreadable>(&*event)) {
+        core.on_committed(now, unreadable->ticket, CommitOutcome::committed);
       }
     }
     while (core.poll_unidata(now)) continue;

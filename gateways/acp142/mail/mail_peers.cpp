@@ -17,7 +17,10 @@ constexpr std::size_t kQueueMax = 256;  // limit for U_PDUs that a core has at t
 }  // namespace
 
 MailPeers::MailPeers(boost::asio::io_context& io, Parts parts, Rng& rng)
-    : io_(io), parts_(std::move(parts)), rng_(rng) {
+    : io_(io),
+      parts_(std::move(parts)),
+      rng_(rng),
+      quarantine_({.directory = parts_.config.spool_directory + "/quarantine"}) {
   const MailConfig& config = parts_.config;
   if (takes_mail_by(MailWay::cftp, config)) {
     cftp_.emplace(MailWay::cftp, kCftpSap, cftp_config(config), rng_);
@@ -152,11 +155,23 @@ bool MailPeers::drain(Bearer<Core>& bearer) {
     } else if (auto* received = std::get_if<PeerReceived>(&*event)) {
       parts_.mail.on_heard(now, received->station);
       parts_.mail.on_peer_mail(now, std::move(*received));
+    } else if (const auto* unreadable = std::get_if<PeerUnreadable>(&*event)) {
+      bearer.core.on_committed(now, unreadable->ticket, keep(*unreadable));
     } else {
       tell(std::get<PeerNews>(*event));
     }
   }
   return some;
+}
+
+CommitOutcome MailPeers::keep(const PeerUnreadable& file) {
+  const auto name = quarantine_.keep(file.address, file.octets);
+  tell({.kind = PeerNews::Kind::peer_unreadable,
+        .way = MailWay::cftp,
+        .address = file.address,
+        .detail = file.why + "; " + (name ? "kept as " + *name : to_string(name.error())),
+        .octets = file.octets.size()});
+  return name ? CommitOutcome::committed : CommitOutcome::failed;
 }
 
 void MailPeers::tell(const PeerNews& news) {

@@ -11,6 +11,7 @@
 
 #include "gateways/acp142/mail/mail_config.h"
 #include "gateways/acp142/mail/mail_core.h"
+#include "gateways/acp142/mail/mail_quarantine.h"
 #include "gateways/acp142/peers/cftp_core.h"
 #include "gateways/acp142/peers/hmtp_core.h"
 #include "gateways/common/sis_requests.h"
@@ -83,12 +84,14 @@ class MailPeers {
   void on_sis(Bearer<Core>& bearer, const sis::Event& event);
   template <typename Core>
   bool drain(Bearer<Core>& bearer);
+  CommitOutcome keep(const PeerUnreadable& file);
   void tell(const PeerNews& news);
 
   boost::asio::io_context& io_;
   Parts parts_;
   Rng& rng_;
   CounterSet<sis::ClientCounter> earlier_clients_;
+  MailQuarantine quarantine_;
   AddressTable table_;  // routes for mail from other stations
   std::optional<Bearer<CftpCore>> cftp_;
   std::optional<Bearer<HmtpCore>> hmtp_;

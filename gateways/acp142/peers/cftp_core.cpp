@@ -213,9 +213,19 @@ void CftpCore::on_acknowledgement(Instant, NodeId station, const Bytes& updu) {
 
 void CftpCore::on_file(NodeId station, const gateways::RcopReassembler::Complete& complete) {
   const Address source = complete.key.source;
+  if (committing_.size() == config_.committing_max) {
+    counters_.add(CftpCounter::busy);
+    return;  // its sender repeats it
+  }
+  const PeerTicket ticket{MailWay::cftp, ++last_ticket_};
+  committing_[ticket] = {source, complete.key.source_sap, complete.key.connection_id,
+                         complete.key.updu_id};
   const auto refuse = [&](const Error& why) {
     counters_.add(CftpCounter::files_unreadable);
-    tell(PeerNews::Kind::peer_unreadable, source, to_string(why), complete.data.size());
+    events_.push_back(PeerUnreadable{.ticket = ticket,
+                                     .address = source,
+                                     .why = printable(to_string(why), kDetailOctetsMax),
+                                     .octets = complete.data});
   };
   const auto header = decode_bftp_v1_header(complete.data);
   if (!header || !*header) {
@@ -226,14 +236,7 @@ void CftpCore::on_file(NodeId station, const gateways::RcopReassembler::Complete
   if (!record) return refuse(record.error());
   auto read = decode_cftp_record(*record, config_.recipients_max);
   if (!read) return refuse(read.error());
-  if (committing_.size() == config_.committing_max) {
-    counters_.add(CftpCounter::busy);
-    return;  // its sender repeats it
-  }
   counters_.add(CftpCounter::files_received);
-  const PeerTicket ticket{MailWay::cftp, ++last_ticket_};
-  committing_[ticket] = {source, complete.key.source_sap, complete.key.connection_id,
-                         complete.key.updu_id};
   events_.push_back(PeerReceived{.ticket = ticket,
                                  .station = station,
                                  .identity = gateways::sha256_of(*record),

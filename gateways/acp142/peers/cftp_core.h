@@ -69,7 +69,7 @@ class CftpCore {
   // Events in.
   void on_sis(Instant now, const gateways::SisEvent& event);
   void on_deadline(Instant now);
-  /// The spool has the message, or has not.
+  /// The spool has the message, or the operator's folder what cannot be read, or has not.
   void on_committed(Instant now, PeerTicket ticket, CommitOutcome outcome);
 
   // Requests.

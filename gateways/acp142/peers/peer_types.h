@@ -59,6 +59,15 @@ struct PeerReceived {
   Mail mail;
 };
 
+/// A whole file of a station that is no mail. It is acknowledged when it is kept for the operator,
+/// so that its sender does not repeat it for ever.
+struct PeerUnreadable {
+  PeerTicket ticket;
+  Address address;
+  std::string why;
+  Bytes octets;  // as they came
+};
+
 /// One line of the log.
 struct PeerNews {
   enum class Kind : std::uint8_t {
@@ -75,7 +84,7 @@ struct PeerNews {
 };
 std::string_view to_string(PeerNews::Kind kind);
 
-using PeerEvent = std::variant<PeerEnded, PeerReceived, PeerNews>;
+using PeerEvent = std::variant<PeerEnded, PeerReceived, PeerUnreadable, PeerNews>;
 
 /// Returns the same outcome for each recipient.
 SmtpClientCore::Done done_with(const Mail& mail, RecipientOutcome::Kind kind,

@@ -57,6 +57,8 @@ class CftpCoreTest : public testing::Test {
         ended.push_back(std::move(*one));
       } else if (auto* mail = std::get_if<PeerReceived>(&*event)) {
         received.push_back(std::move(*mail));
+      } else if (auto* other = std::get_if<PeerUnreadable>(&*event)) {
+        unreadable.push_back(std::move(*other));
       } else {
         news.push_back(std::get<PeerNews>(*event));
       }
@@ -100,6 +102,7 @@ class CftpCoreTest : public testing::Test {
   std::vector<SisUnidata> sent;
   std::vector<PeerEnded> ended;
   std::vector<PeerReceived> received;
+  std::vector<PeerUnreadable> unreadable;
   std::vector<PeerNews> news;
 };
 
@@ -333,16 +336,25 @@ TEST_F(CftpCoreTest,
   EXPECT_NE(received[0].identity, received[2].identity);
 }
 
-TEST_F(CftpCoreTest, what_cannot_be_read_is_told_counted_and_not_acknowledged) {
+TEST_F(CftpCoreTest, what_cannot_be_read_is_acknowledged_when_the_operator_has_it) {
   receive(bftp_v1_file("A", octets("no gzip")));
   receive(file("no record"), 10);
   indicate(*from_hex("00 0B 00 00 55 55 55"));
   indicate(*from_hex("00 0B"));
   EXPECT_EQ(core->counters()[CftpCounter::files_unreadable], 3u);
   EXPECT_EQ(core->counters()[CftpCounter::malformed], 1u);
-  EXPECT_EQ(news.size(), 3u);
   EXPECT_TRUE(received.empty());
   EXPECT_TRUE(sent.empty());
+  ASSERT_EQ(unreadable.size(), 3u);
+  EXPECT_EQ(unreadable[0].octets, bftp_v1_file("A", octets("no gzip")));
+  EXPECT_EQ(unreadable[0].address, kShipAddress);
+  core->on_committed(now, unreadable[0].ticket, CommitOutcome::failed);
+  drain();
+  EXPECT_TRUE(sent.empty());
+  core->on_committed(now, unreadable[1].ticket, CommitOutcome::committed);
+  drain();
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].updu, cftp_acknowledgement(0, 10));
 }
 
 TEST_F(CftpCoreTest, a_file_that_swells_beyond_the_limit_is_refused) {

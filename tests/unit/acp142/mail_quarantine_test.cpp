@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gateways/acp142/mail/mail_quarantine.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "tests/support/temporary_folder.h"
+
+namespace s5066::acp142 {
+namespace {
+
+constexpr Address kShip{0x01020002};
+constexpr Address kTug{0x01020003};
+
+class MailQuarantineTest : public testing::Test {
+ protected:
+  MailQuarantineTest() { config.directory = (folder.path() / "quarantine").string(); }
+  std::size_t files() const {
+    std::size_t count = 0;
+    std::error_code none;
+    for (const auto& entry : std::filesystem::directory_iterator(config.directory, none)) {
+      count += entry.is_regular_file();
+    }
+    return count;
+  }
+
+  test::TemporaryFolder folder;
+  MailQuarantine::Config config;
+};
+
+TEST_F(MailQuarantineTest, the_octets_are_kept_once_for_each_station) {
+  const MailQuarantine quarantine(config);
+  const Bytes octets{1, 2, 3, 0, 255};
+  const auto name = quarantine.keep(kShip, octets);
+  ASSERT_TRUE(name) << to_string(name.error());
+  std::ifstream file(config.directory + "/" + *name, std::ios::binary);
+  const Bytes there{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_EQ(there, octets);
+  EXPECT_EQ(*quarantine.keep(kShip, octets), *name) << "a repeat";
+  EXPECT_EQ(files(), 1u);
+  EXPECT_NE(*quarantine.keep(kTug, octets), *name);
+  EXPECT_EQ(files(), 2u);
+}
+
+TEST_F(MailQuarantineTest, a_full_folder_takes_no_more_and_says_so) {
+  config.files_max = 2;
+  config.octets_max = 100;
+  const MailQuarantine quarantine(config);
+  ASSERT_TRUE(quarantine.keep(kShip, Bytes(60, 1)));
+  auto more = quarantine.keep(kShip, Bytes(41, 2));
+  ASSERT_FALSE(more);
+  EXPECT_EQ(more.error().code, ErrorCode::queue_full);
+  EXPECT_TRUE(quarantine.keep(kShip, Bytes(40, 3)));
+  EXPECT_FALSE(quarantine.keep(kShip, {}));
+  EXPECT_TRUE(quarantine.keep(kShip, Bytes(60, 1))) << "what is there is known";
+  std::filesystem::remove_all(config.directory);
+  EXPECT_TRUE(quarantine.keep(kShip, Bytes(41, 2)));
+}
+
+TEST_F(MailQuarantineTest, a_disk_that_cannot_be_written_leaves_nothing_behind) {
+  config.inbox_hook = [](gateways::Inbox::Step) { return ENOSPC; };
+  EXPECT_FALSE(MailQuarantine(config).keep(kShip, {1}));
+  EXPECT_EQ(files(), 0u);
+  config.inbox_hook = {};
+  EXPECT_TRUE(MailQuarantine(config).keep(kShip, {1}));
+}
+
+}  // namespace
+}  // namespace s5066::acp142
