@@ -33,7 +33,7 @@ void check_stations_once(const Section& relay, const char* name, const char* of_
   }
 }
 
-void check_windows(const Section& entry, const file_relay::SendingRule& rule) {
+void check_rule(const Section& entry, const file_relay::SendingRule& rule) {
   for (std::size_t i = 0; i < rule.windows.size(); ++i) {
     if (rule.windows[i].from_minute != rule.windows[i].to_minute) continue;
     entry.nested("windows", static_cast<int>(i))
@@ -41,6 +41,9 @@ void check_windows(const Section& entry, const file_relay::SendingRule& rule) {
   }
   if (entry.has("urgent_priority") && rule.windows.empty()) {
     entry.complain("urgent_priority", "has no effect without windows");
+  }
+  if (entry.has("repeats") && !rule.by_udop) {
+    entry.complain("repeats", "has an effect only with `by: UDOP`");
   }
 }
 
@@ -51,11 +54,11 @@ void check_sending(const Section& relay, const file_relay::RelayConfig& setup) {
   if (others.has("station")) {
     others.complain("station", "has no meaning in `sending_others`; use `sending`");
   }
-  check_windows(others, setup.sending.others);
+  check_rule(others, setup.sending.others);
   const auto& entries = static_cast<const proto::Relay&>(relay.message()).sending();
   for (int i = 0; i < entries.size(); ++i) {
     const auto station = parse_address(entries[i].station());
-    if (station) check_windows(relay.nested("sending", i), setup.sending.of(*station));
+    if (station) check_rule(relay.nested("sending", i), setup.sending.of(*station));
   }
 }
 

@@ -51,6 +51,9 @@ file_relay::SendingRule sending_of(const proto::RelaySending& from) {
   if (from.has_urgent_priority()) {
     to.urgent_priority = static_cast<std::uint8_t>(from.urgent_priority());
   }
+  to.by_udop = from.by() == proto::RelaySending::UDOP;
+  if (from.has_acknowledgement()) to.acknowledgement = ack_mode_of(from.acknowledgement());
+  to.udop_repeats = static_cast<std::uint8_t>(from.repeats());
   for (const proto::DailyWindow& one : from.windows()) {
     to.windows.push_back({minute_of(one.from()), minute_of(one.to())});
   }
@@ -108,6 +111,7 @@ void translate_transfer_service(const proto::Relay& from, file_relay::RelayConfi
       to.access.stations[*station] = access_of(one);
     }
   }
+  to.udop = from.udop();
   to.sending.others = sending_of(from.sending_others());
   for (const proto::RelaySending& one : from.sending()) {
     if (const auto station = parse_address(one.station())) {

@@ -70,11 +70,40 @@ Result<std::optional<PMulFacts>> PMulTable::find(SpoolId id) {
   return std::optional<PMulFacts>(facts);
 }
 
-Result<void> PMulTable::remember(const KnownNames::Name& name) {
+Result<std::optional<SpoolId>> PMulTable::row_for(SpoolId number, Address destination) {
+  auto row = db_.prepare(
+      "SELECT item FROM outgoing_p_mul JOIN outgoing ON id = item WHERE destination = ?2 AND "
+      "(first = ?1 OR message_id IN (?1, ?1 - 1)) ORDER BY first = ?1 DESC LIMIT 1");
+  if (!row) return row.error();
+  const auto found = row->bind(number.value).bind_text(to_string(destination)).step();
+  if (!found) return found.error();
+  if (!*found) return std::optional<SpoolId>();
+  return std::optional(SpoolId{row->integer(0)});
+}
+
+Result<void> PMulTable::forget(SpoolId id) {
+  auto remove = db_.prepare("DELETE FROM outgoing_p_mul WHERE item = ?");
+  if (!remove) return remove.error();
+  return remove->bind(id.value).run();
+}
+
+// The expiry comes from the air, and may lie decades ahead.
+Result<void> PMulTable::remember(const KnownNames::Name& name, UtcSeconds now) {
+  constexpr std::int64_t kKeptMaxS = 31 * 86400;
+  constexpr std::int64_t kNamesMax = 65536;  // as many as P_MUL remembers
   auto put = db_.prepare(
       "INSERT OR REPLACE INTO p_mul_received (source, message_id, expiry_utc) VALUES (?, ?, ?)");
   if (!put) return put.error();
-  return put->bind(name.source.value).bind(name.message_id).bind(name.expiry.value).run();
+  put->bind(name.source.value)
+      .bind(name.message_id)
+      .bind(std::min(name.expiry.value, now.value + kKeptMaxS));
+  if (auto done = put->run(); !done) return done;
+  auto remove = db_.prepare(
+      "DELETE FROM p_mul_received WHERE (source, message_id) IN (SELECT source, message_id FROM "
+      "p_mul_received ORDER BY expiry_utc LIMIT max(0, (SELECT count(*) FROM p_mul_received) - "
+      "?))");
+  if (!remove) return remove.error();
+  return remove->bind(kNamesMax).run();
 }
 
 Result<std::vector<KnownNames::Name>> PMulTable::names(UtcSeconds now) {

@@ -21,7 +21,15 @@ class PMulTable {
   /// Returns nothing if the row goes by RCOP.
   Result<std::optional<PMulFacts>> find(SpoolId row);
 
-  Result<void> remember(const KnownNames::Name& name);
+  /// Returns the row for a station of the file with this number, which is that of the file or of
+  /// one of its messages; nothing if it does not go by P_MUL.
+  Result<std::optional<SpoolId>> row_for(SpoolId number, Address destination);
+  /// Notes that the row no longer goes by P_MUL.
+  Result<void> forget(SpoolId row);
+
+  /// Remembers a name until it expires, but for a month at most. Of too many the one that expires
+  /// first is forgotten.
+  Result<void> remember(const KnownNames::Name& name, UtcSeconds now);
   /// Forgets the names that have expired, and returns the others.
   Result<std::vector<KnownNames::Name>> names(UtcSeconds now);
 

@@ -209,6 +209,51 @@ Result<std::vector<SpoolId>> SqliteStore::enqueue_by_p_mul(const NewItem& item,
   return rows;
 }
 
+// A reliable file begins anew, because it has no U_PDU_ID yet and RCOP knows no parts of messages.
+Result<std::vector<SpoolItem>> SqliteStore::leave_p_mul(UtcSeconds now) {
+  std::vector<SpoolItem> rows;
+  {
+    auto open = db_.prepare(
+        select_items("WHERE state NOT IN ('delivered', 'failed', 'expired', 'sent', 'corrupt') AND "
+                     "id IN (SELECT item FROM outgoing_p_mul) ORDER BY id"));
+    if (!open) return open.error();
+    while (true) {
+      const auto row = open->step();
+      if (!row) return row.error();
+      if (!*row) break;
+      auto item = read_item(*open);
+      if (item) rows.push_back(std::move(item).value());
+    }
+  }
+  auto transaction = Transaction::begin(db_);
+  if (!transaction) return transaction.error();
+  for (SpoolItem& item : rows) {
+    const auto facts = PMulTable(db_).find(item.id);
+    if (!facts && facts.error().code != ErrorCode::bad_field) return facts.error();
+    const bool reliable = facts && *facts && (*facts)->grade.grade == FileGrade::reliable;
+    if (!reliable) {
+      item.reason = "files of this grade need p_mul, which is not in the configuration";
+      item.state = SpoolState::failed;
+      if (auto ended = end_row(item.id); !ended) return ended.error();
+    } else {
+      item.attempts = 0;
+      if (item.state != SpoolState::held) item.state = SpoolState::incoming;
+      if (auto gone = PMulTable(db_).forget(item.id); !gone) return gone.error();
+    }
+    auto update = db_.prepare(
+        "UPDATE outgoing SET state = ?, attempts = ?, reason = ?, finished_utc = ? WHERE id = ?");
+    if (!update) return update.error();
+    update->bind_text(to_string(item.state))
+        .bind(item.attempts)
+        .bind_text(item.reason)
+        .bind(reliable ? 0 : now.value)
+        .bind(item.id.value);
+    if (auto done = update->run(); !done) return done.error();
+  }
+  if (auto done = transaction->commit(); !done) return done.error();
+  return rows;
+}
+
 Result<SpoolId> SqliteStore::insert_outgoing(const NewItem& item, Address destination,
                                              ByteSpan sha256) {
   if (destination.group)
@@ -412,6 +457,7 @@ Result<StoreAnswer> SqliteStore::run(const ListOpen& operation) {
   for (const SpoolId id : unreadable) {
     if (auto parked = park(id, "row cannot be read"); !parked) return parked.error();
   }
+  open.parked = std::move(unreadable);
   return StoreAnswer(std::move(open));
 }
 
@@ -1145,12 +1191,15 @@ Result<StoreAnswer> SqliteStore::run(const FindOpen& operation) {
 
 Result<StoreAnswer> SqliteStore::run(const ReleaseSuspended& operation) {
   OpenItems open;
-  const auto item = find(operation.id);
+  const auto row = PMulTable(db_).row_for(operation.id, operation.destination);
+  if (!row) return row.error();
+  const SpoolId id = row->value_or(operation.id);
+  const auto item = find(id);
   if (!item) return item.error();
   const bool suspended = *item && (*item)->destination == operation.destination &&
                          (*item)->state == SpoolState::held && (*item)->reason == kSuspendedThere;
   if (suspended) {
-    auto released = change(SpoolChange::release, operation.id, operation.now);
+    auto released = change(SpoolChange::release, id, operation.now);
     if (!released) return released.error();
     open.items.push_back(std::move(released).value());
   }
@@ -1167,7 +1216,7 @@ Result<StoreAnswer> SqliteStore::run(const TakeMessage& operation) {
   const bool taken = news->state == State::done || (news->state == State::open && operation.holes);
   if (taken && operation.whole && !operation.last) {
     const KnownNames::Name name{operation.key.source, operation.message_id, operation.expiry};
-    if (auto noted = PMulTable(db_).remember(name); !noted) return noted.error();
+    if (auto noted = PMulTable(db_).remember(name, operation.now); !noted) return noted.error();
   }
   return StoreAnswer(std::move(news).value());
 }
@@ -1197,7 +1246,8 @@ Result<TransferNews> SqliteStore::take_blocks(const TakeMessage& message) {
     return news;
   }
   if (message.manifest) {
-    const TransferTable::ByPMul by{message.expiry, message.holes, message.head};
+    const UtcSeconds last{message.now.value + config_.keep_partial_s};
+    const TransferTable::ByPMul by{std::min(message.expiry, last), message.holes, message.head};
     if (auto noted = table.note_p_mul((*row)->id, by); !noted) return noted.error();
   }
   if (auto saved = save_within(**row, message); !saved) return saved.error();
@@ -1277,23 +1327,30 @@ Result<StoreAnswer> SqliteStore::run(const EndOverdue& operation) {
   const auto overdue = table.overdue(operation.now);
   if (!overdue) return overdue.error();
   FilesEnded ended;
+  Result<void> failed;
   for (const TransferTable::Overdue& one : *overdue) {
-    const auto have = table.have(one.row.id);
-    if (!have) return have.error();
-    TransferNews news;
-    if (one.holes && !have->empty()) {
-      auto stored = end_with_holes(one.row, operation.now);
-      if (!stored) return stored.error();
-      news = std::move(stored).value();
-    } else {
-      if (auto gone = table.drop(one.row.id); !gone) return gone.error();
-      news.state = TransferNews::State::bad;
-      news.text = "its time ended before the whole file had arrived";
-      name_file(one.row.manifest, news);
+    auto news = end_overdue(one, operation.now);
+    if (news) {
+      ended.files.push_back({one.row.key, std::move(news).value()});
+    } else if (failed) {
+      failed = news.error();
     }
-    ended.files.push_back({one.row.key, std::move(news)});
   }
+  if (ended.files.empty() && !failed) return failed.error();
   return StoreAnswer(std::move(ended));
+}
+
+Result<TransferNews> SqliteStore::end_overdue(const TransferTable::Overdue& one, UtcSeconds now) {
+  TransferTable table(db_);
+  const auto have = table.have(one.row.id);
+  if (!have) return have.error();
+  if (one.holes && !have->empty()) return end_with_holes(one.row, now);
+  if (auto gone = table.drop(one.row.id); !gone) return gone.error();
+  TransferNews news;
+  news.state = TransferNews::State::bad;
+  news.text = "its time ended before the whole file had arrived";
+  name_file(one.row.manifest, news);
+  return news;
 }
 
 Result<StoreAnswer> SqliteStore::run(const ListNames& operation) {
@@ -1392,7 +1449,12 @@ Result<std::optional<SpoolItem>> SqliteStore::find(SpoolId id) {
   if (!*found) return std::optional<SpoolItem>();
   auto item = read_item(*row);
   if (!item) return item.error();
-  if (auto added = add_p_mul_facts(*item); !added) return added.error();
+  auto added = add_p_mul_facts(*item);
+  if (!added && added.error().code != ErrorCode::bad_field) return added.error();
+  if (!added && !is_over(item->state)) {  // it is parked with the next list
+    item->state = SpoolState::corrupt;
+    item->reason = added.error().detail + " cannot be read";
+  }
   return std::optional<SpoolItem>(std::move(item).value());
 }
 

@@ -72,6 +72,9 @@ class SqliteStore {
   Result<void> check_room(Address destination, std::uint64_t octets);
   /// Accepts a file for sending.
   Result<SpoolId> enqueue(const NewItem& item);
+  /// After P_MUL was taken out of the configuration: what may go by RCOP does so, and the rest is
+  /// given up. Returns the rows that were changed.
+  Result<std::vector<SpoolItem>> leave_p_mul(UtcSeconds now);
   /// Accepts a file that goes by P_MUL to all these stations, in the place of that of the item: a
   /// row for each, all or none.
   Result<std::vector<SpoolId>> enqueue_by_p_mul(const NewItem& item,
@@ -148,6 +151,7 @@ class SqliteStore {
   Result<Bytes> file_of(const TransferTable::Row& row, ByteSpan image);
   Result<TransferNews> take_blocks(const TakeMessage& message);
   Result<void> save_within(const TransferTable::Row& row, const TakeMessage& message);
+  Result<TransferNews> end_overdue(const TransferTable::Overdue& one, UtcSeconds now);
   Result<TransferNews> end_with_holes(const TransferTable::Row& row, UtcSeconds now);
   Result<void> write_holes(const std::string& inbox_name, const RangeSet& holes);
 

@@ -267,7 +267,8 @@ struct TakeMessage {
   StationQuota quota{};
 };
 /// Ends files of which nothing more has come by their time: with holes if they may have these,
-/// otherwise they are forgotten. Answer: FilesEnded.
+/// otherwise they are forgotten. One that cannot be ended holds up no others; it is tried with the
+/// next request. Answer: FilesEnded; an error if none could be ended.
 struct EndOverdue {
   UtcSeconds now;
 };
@@ -316,6 +317,7 @@ struct StoreRequest {
 
 struct OpenItems {
   std::vector<SpoolItem> items;
+  std::vector<SpoolId> parked{};  // rows that cannot be read, now `corrupt`
 };
 struct Content {
   Bytes octets;

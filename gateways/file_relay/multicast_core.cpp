@@ -6,6 +6,7 @@
 
 #include "s5066d/base/assert.h"
 #include "s5066d/base/deadline_table.h"
+#include "s5066d/base/take_front.h"
 
 namespace s5066::file_relay {
 namespace {
@@ -13,6 +14,8 @@ namespace {
 constexpr std::size_t kPduOctetsMax = 1000;
 /// A PDU behind the header of UDOP.
 constexpr std::size_t kMtuMin = kPduOctetsMax + gateways::kRcopHeaderBytes;
+constexpr Duration kOrphanMin = std::chrono::minutes(30);
+constexpr Duration kOrphanMax = std::chrono::hours(48);
 /// In a spool that knows nothing of its own station, P_MUL has to be given some number.
 constexpr std::uint32_t kNobody = 1;
 
@@ -26,6 +29,13 @@ p_mul::CarrierUdopCore::Config carrier_config(const MulticastCore::Config& confi
     carrier.groups[p_mul::GroupId{group.address.value}] = group.address;
   }
   return carrier;
+}
+
+/// Returns how long blocks are kept without their Address_PDU. It comes at the begin and at the end
+/// of what has no acknowledgement. With parity that takes less than twice the time of the file.
+Duration orphan_max(const MulticastCore::Config& config) {
+  const double file_s = 8.0 * config.receiver.file_octets_max / config.line_rate_bps;
+  return std::clamp<Duration>(from_seconds(2 * file_s), kOrphanMin, kOrphanMax);
 }
 
 p_mul::PMulCore::Config p_mul_config(const MulticastCore::Config& config) {
@@ -52,6 +62,7 @@ p_mul::PMulCore::Config p_mul_config(const MulticastCore::Config& config) {
   receiver.message_octets_max = 2 * std::size_t{config.receiver.file_octets_max} + (64u << 10);
   receiver.source_octets_max = std::max(receiver.source_octets_max, receiver.message_octets_max);
   receiver.octets_max = std::max(receiver.octets_max, 2 * receiver.source_octets_max);
+  receiver.orphan_max = orphan_max(config);
   return p_mul;
 }
 
@@ -61,6 +72,7 @@ MulticastCore::MulticastCore(const Config& config, IdSource& ids, const UtcClock
                              MessageOutbox& outbox)
     : config_(config),
       rng_(config.seed),
+      outbox_(outbox),
       carrier_(carrier_config(config)),
       p_mul_(p_mul_config(config), rng_),
       sender_(config.sender, ids, utc, p_mul_),
@@ -88,9 +100,21 @@ void MulticastCore::on_start(Instant now) {
 
 void MulticastCore::on_sis(Instant now, const gateways::SisEvent& event) {
   const auto* bound = std::get_if<gateways::SisBound>(&event);
-  if (bound != nullptr && bound->mtu < kMtuMin) return;
+  if (bound != nullptr && bound->mtu < kMtuMin) {
+    RelayEvent problem;
+    problem.kind = RelayEvent::Kind::mtu_too_small;
+    problem.detail = "SAP 7 has " + std::to_string(bound->mtu) +
+                     " octets, and files by P_MUL need " + std::to_string(kMtuMin) + "; they wait";
+    problem_ = problem.detail;
+    events_.push_back(std::move(problem));
+    return;
+  }
   carrier_.on_sis(now, event);
   const bool lost = std::holds_alternative<gateways::SisLost>(event);
+  if (bound != nullptr || lost) {
+    problem_.clear();
+    take_back_unsent(now);
+  }
   if (bound != nullptr || lost) sender_.on_bound(now, !lost);
   pump(now);
 }
@@ -126,8 +150,53 @@ bool MulticastCore::on_refused(Instant now, Address peer, const RefuseMessage& m
   return true;
 }
 
+bool MulticastCore::on_control(Instant now, Address peer, const ControlMessage& message) {
+  if (!sender_.on_control(now, peer, message)) return false;
+  pump(now);
+  return true;
+}
+
+bool MulticastCore::request(Instant now, const gateways::TransferKey& key, ControlAction action) {
+  if (!enabled()) return false;
+  const auto arriving = p_mul_.receiver().arriving();
+  const p_mul::MessageName name{p_mul::NodeId{key.source.value}, key.number};
+  const bool there = std::any_of(arriving.begin(), arriving.end(),
+                                 [&](const auto& one) { return one.name == name; });
+  // What was suspended may have been given up here meanwhile.
+  if (!there && action != ControlAction::resume) return false;
+  if (action == ControlAction::cancel) p_mul_.on_refused(now, name);
+  outbox_.push(
+      key.source,
+      ControlMessage{.number = {key.number}, .action = action, .from_sender = false, .text = {}});
+  pump(now);
+  return true;
+}
+
+/// A message without acknowledgement is sent when the node has transmitted it, which the node does
+/// not report. Until the time at which it should have, the message is not taken for sent.
+void MulticastCore::on(Instant now, const p_mul::DestinationEnded& ended) {
+  if (ended.outcome != p_mul::Outcome::sent) return sender_.on_ended(now, ended);
+  const Instant left = carrier_.clear_at(now);
+  if (left <= now) return sender_.on_ended(now, ended);
+  leaving_.emplace(left, ended);
+}
+
+void MulticastCore::end_what_has_left(Instant now) {
+  while (!leaving_.empty() && leaving_.begin()->first <= now) {
+    const p_mul::DestinationEnded ended = leaving_.begin()->second;
+    leaving_.erase(leaving_.begin());
+    sender_.on_ended(now, ended);
+  }
+}
+
+// The node has dropped what it had not transmitted.
+void MulticastCore::take_back_unsent(Instant now) {
+  for (const auto& [left, ended] : std::exchange(leaving_, {})) sender_.on_unsent(now, ended);
+}
+
 void MulticastCore::on_deadline(Instant now) {
   if (!enabled()) return;
+  end_what_has_left(now);
   p_mul_.on_deadline(now);
   sender_.on_deadline(now);
   receiver_.on_deadline(now);
@@ -150,6 +219,7 @@ void MulticastCore::pump(Instant now) {
 // --- Actions out ---------------------------------------------------------------------------------
 
 std::optional<RelayEvent> MulticastCore::poll_event() {
+  if (auto event = take_front(events_)) return event;
   if (auto event = receiver_.poll_event()) return event;
   return sender_.poll_event();
 }
@@ -178,7 +248,8 @@ std::optional<gateways::SisUnidata> MulticastCore::poll_updu() {
 
 std::optional<Instant> MulticastCore::next_deadline() const {
   if (!enabled()) return std::nullopt;
-  return earlier(p_mul_.next_deadline(),
+  const auto left = leaving_.empty() ? std::nullopt : std::optional(leaving_.begin()->first);
+  return earlier(earlier(left, p_mul_.next_deadline()),
                  earlier(sender_.next_deadline(), receiver_.next_deadline()));
 }
 

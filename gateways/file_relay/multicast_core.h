@@ -4,7 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <map>
 #include <optional>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -55,6 +58,10 @@ class MulticastCore {
   bool on_store_result(Instant now, const gateways::StoreResult& result);
   void on_changed(Instant now, const gateways::SpoolItem& row);
   bool on_refused(Instant now, Address peer, const RefuseMessage& message);
+  bool on_control(Instant now, Address peer, const ControlMessage& message);
+  /// Changes a file that arrives, at the request of the operator. Its number is that of the
+  /// message. False if there is none.
+  bool request(Instant now, const gateways::TransferKey& key, ControlAction action);
   void on_deadline(Instant now);
 
   // Actions out.
@@ -63,6 +70,8 @@ class MulticastCore {
   std::optional<gateways::SisUnidata> poll_updu();
   std::optional<Instant> next_deadline() const;
 
+  /// Returns why files by P_MUL cannot go; empty if they can.
+  const std::string& problem() const { return problem_; }
   const MulticastSenderCore& sender() const { return sender_; }
   const MulticastReceiverCore& receiver() const { return receiver_; }
   const p_mul::PMulCore& p_mul() const { return p_mul_; }
@@ -70,7 +79,9 @@ class MulticastCore {
 
  private:
   void pump(Instant now);
-  void on(Instant now, const p_mul::DestinationEnded& ended) { sender_.on_ended(now, ended); }
+  void on(Instant now, const p_mul::DestinationEnded& ended);
+  void end_what_has_left(Instant now);
+  void take_back_unsent(Instant now);
   void on(Instant now, const p_mul::Received& message) { receiver_.on_received(now, message); }
   void on(Instant now, const p_mul::MessageNews& news);
   void on(Instant now, const p_mul::Unanswered& one) { sender_.on_unanswered(now, one); }
@@ -78,12 +89,17 @@ class MulticastCore {
 
   Config config_;
   Rng rng_;
+  MessageOutbox& outbox_;
   p_mul::CarrierUdopCore carrier_;
   p_mul::PMulCore p_mul_;
   MulticastSenderCore sender_;
   MulticastReceiverCore receiver_;
   bool silent_ = false;
   Instant now_{};
+  // Messages without acknowledgement that are with the node, by the time at which they have left.
+  std::multimap<Instant, p_mul::DestinationEnded> leaving_;
+  std::string problem_;
+  std::deque<RelayEvent> events_;  // drained after every input
 };
 static_assert(TimedCore<MulticastCore>);
 

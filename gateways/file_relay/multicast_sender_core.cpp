@@ -48,6 +48,10 @@ bool is_one_way(p_mul::MessageKey key) {
   return key.value % 2 == 1;
 }
 
+// Reasons of rows of which one message is over. They tell it after a restart.
+constexpr const char* kHeadThere = "the station has its head";
+constexpr const char* kRestSent = "the rest has been sent";
+
 bool is_acknowledged(FileGrade grade) {
   return grade == FileGrade::reliable || grade == FileGrade::head;
 }
@@ -70,7 +74,7 @@ template <typename Rows>
 std::vector<Address> open_stations(const Rows& rows) {
   std::vector<Address> stations;
   for (const auto& [id, row] : rows) {
-    if (!gateways::is_over(row.item.state)) stations.push_back(row.item.destination);
+    if (!gateways::is_final(row.item.state)) stations.push_back(row.item.destination);
   }
   return stations;
 }
@@ -139,6 +143,8 @@ void MulticastSenderCore::add(const SpoolItem& item) {
   }
   Row row;
   row.item = item;
+  row.head_done = item.reason == kHeadThere;
+  row.rest_done = item.reason == kRestSent;
   file.rows.emplace(item.id, std::move(row));
   first_of_[item.id] = first;
 }
@@ -170,6 +176,13 @@ bool MulticastSenderCore::on_store_result(Instant now, const StoreResult& result
       for (const SpoolItem& item : open->items) {
         last_listed_ = std::max(last_listed_, item.id);
         add(item);
+      }
+      for (const SpoolId id : open->parked) {
+        RelayEvent event;
+        event.kind = RelayEvent::Kind::corrupt;
+        event.item = id;
+        event.detail = "its row in the spool cannot be read";
+        events_.push_back(std::move(event));
       }
     }
     if (std::exchange(list_again_, false)) list(now);
@@ -210,13 +223,14 @@ void MulticastSenderCore::save(Row& row, SpoolState state, const std::string& re
                                 .now = utc_.utc(now_),
                                 .reason = reason,
                                 .without_updu_id = true};
+  row.save_changed = true;
   if (!row.ticket) request_save(row);
 }
 
 void MulticastSenderCore::request_save(Row& row) {
   row.save_again.reset();
   row.ticket = ask(*row.save);
-  row.being_written = row.save->state;
+  row.save_changed = false;
   row_tickets_[*row.ticket] = row.item.id;
 }
 
@@ -229,9 +243,9 @@ void MulticastSenderCore::on_saved(Instant now, SpoolId id, const StoreResult& r
     row->save_again = now + config_.store_retry;
     return;
   }
-  if (row->save->state != row->being_written) return request_save(*row);  // it ended meanwhile
+  if (row->save_changed) return request_save(*row);
   row->save.reset();
-  if (gateways::is_over(row->item.state)) {
+  if (gateways::is_final(row->item.state)) {
     forget(id);
     admit(now);
   }
@@ -277,7 +291,7 @@ void MulticastSenderCore::expire(Instant now) {
     for (auto& [id, row] : file.rows) {
       const std::string& before = row.item.reason;
       const std::string reason = before.empty() ? "its lifetime ended" : before;
-      if (!gateways::is_over(row.item.state)) end(row, SpoolState::expired, reason);
+      if (!gateways::is_final(row.item.state)) end(row, SpoolState::expired, reason);
     }
   }
 }
@@ -295,7 +309,7 @@ void MulticastSenderCore::admit(Instant now) {
       continue;
     }
     const bool open = std::any_of(file.rows.begin(), file.rows.end(), [](const auto& row) {
-      return !gateways::is_over(row.second.item.state);
+      return !gateways::is_final(row.second.item.state);
     });
     if (!open || file.ticket) continue;
     file.next_try = std::max(file.next_try, window_opens_at(now, file));
@@ -318,7 +332,7 @@ bool MulticastSenderCore::make_place(Instant now) {
   for (auto& [first, file] : files_) {
     if (file.phase != Phase::sending) continue;
     const bool in_vain = std::all_of(file.rows.begin(), file.rows.end(), [](const auto& row) {
-      return row.second.unanswered || gateways::is_over(row.second.item.state);
+      return row.second.unanswered || gateways::is_final(row.second.item.state);
     });
     if (!in_vain) continue;
     counters_.add(MulticastSenderCounter::suspended);
@@ -354,7 +368,7 @@ void MulticastSenderCore::on_bound(Instant now, bool bound) {
 void MulticastSenderCore::prepare(SpoolId first, File& file) {
   // A row that is over has given up its content.
   const auto open = std::find_if(file.rows.begin(), file.rows.end(), [](const auto& row) {
-    return !gateways::is_over(row.second.item.state);
+    return !gateways::is_final(row.second.item.state);
   });
   if (open == file.rows.end()) return;
   file.phase = Phase::preparing;
@@ -369,7 +383,7 @@ void MulticastSenderCore::prepare(SpoolId first, File& file) {
 void MulticastSenderCore::on_prepared(Instant now, SpoolId first, File& file,
                                       const StoreResult& result) {
   const Row* row = find(file.content_of);
-  if (row == nullptr || gateways::is_over(row->item.state)) {
+  if (row == nullptr || gateways::is_final(row->item.state)) {
     return put_back(now, file, Duration::zero());
   }
   const auto* ready = result.answer ? std::get_if<gateways::ImageReady>(&*result.answer) : nullptr;
@@ -402,7 +416,7 @@ void MulticastSenderCore::on_image(Instant now, SpoolId first, File& file,
     const std::string reason = to_string(submitted.error());
     put_back(now, file, config_.retry_delay_max);
     for (auto& [id, row] : file.rows) {
-      if (!gateways::is_over(row.item.state)) end(row, SpoolState::failed, reason);
+      if (!gateways::is_final(row.item.state)) end(row, SpoolState::failed, reason);
     }
     return;
   }
@@ -411,13 +425,18 @@ void MulticastSenderCore::on_image(Instant now, SpoolId first, File& file,
   ++file.rounds;
   file.resumed = true;
   for (auto& [id, row] : file.rows) {
-    if (gateways::is_over(row.item.state)) continue;
+    if (gateways::is_final(row.item.state)) continue;
     row.item.state = SpoolState::active;
     ++row.item.attempts;
     row.missing = file.manifest.image_octets;
-    save(row, SpoolState::active, "");
+    row.item.reason = progress_of(row);
+    save(row, SpoolState::active, row.item.reason);
     emit(RelayEvent::Kind::attempt_started, row, "by P_MUL");
   }
+}
+
+std::string MulticastSenderCore::progress_of(const Row& row) {
+  return row.head_done ? kHeadThere : row.rest_done ? kRestSent : "";
 }
 
 p_mul::Submission MulticastSenderCore::submission(const File& file, bool one_way) const {
@@ -429,7 +448,7 @@ p_mul::Submission MulticastSenderCore::submission(const File& file, bool one_way
   submission.acknowledged = !one_way;
   for (const auto& [id, row] : file.rows) {
     const bool done = one_way ? row.rest_done : row.head_done;
-    if (done || gateways::is_over(row.item.state)) continue;
+    if (done || gateways::is_final(row.item.state)) continue;
     submission.destinations.push_back(
         {p_mul::NodeId{row.item.destination.value}, one_way ? 0 : row.item.p_mul->sequence});
   }
@@ -526,7 +545,7 @@ void MulticastSenderCore::on_ended(Instant now, const p_mul::DestinationEnded& e
   const bool one_way = is_one_way(ended.key);
   for (auto& [id, row] : file.rows) {
     if (row.item.destination.value != ended.node.value) continue;
-    if (gateways::is_over(row.item.state)) continue;
+    if (gateways::is_final(row.item.state)) continue;
     const bool good = ended.outcome == Outcome::delivered || ended.outcome == Outcome::sent;
     if (!good && !(one_way && is_acknowledged(grade))) {
       const bool late = ended.outcome == Outcome::expired;
@@ -534,17 +553,28 @@ void MulticastSenderCore::on_ended(Instant now, const p_mul::DestinationEnded& e
       continue;
     }
     (one_way ? row.rest_done : row.head_done) = true;
-    if (is_acknowledged(grade) && !row.head_done) continue;
-    if (has_one_way(grade) && !row.rest_done) continue;
+    const bool rest_missing = has_one_way(grade) && !row.rest_done;
+    if ((is_acknowledged(grade) && !row.head_done) || rest_missing) {
+      row.item.reason = progress_of(row);
+      save(row, SpoolState::active, row.item.reason);
+      continue;
+    }
     const bool acknowledged = is_acknowledged(grade);
     end(row, acknowledged ? SpoolState::delivered : SpoolState::sent,
         grade == FileGrade::head ? "its head; the rest has no acknowledgement" : "");
   }
   const bool over = std::all_of(file.rows.begin(), file.rows.end(), [](const auto& row) {
-    return gateways::is_over(row.second.item.state);
+    return gateways::is_final(row.second.item.state);
   });
   if (over) file.phase = Phase::waiting;
   admit(now);
+}
+
+void MulticastSenderCore::on_unsent(Instant now, const p_mul::DestinationEnded& ended) {
+  now_ = now;
+  const auto at = files_.find(first_of(ended.key));
+  if (at == files_.end() || at->second.phase != Phase::sending) return;
+  suspend(now, at->first, at->second);
 }
 
 void MulticastSenderCore::on_unanswered(Instant now, const p_mul::Unanswered& unanswered) {
@@ -567,18 +597,51 @@ void MulticastSenderCore::on_partly_received(const p_mul::MessageNews& news) {
   }
 }
 
-bool MulticastSenderCore::on_refused(Instant now, Address peer, const RefuseMessage& message) {
-  const auto at = files_.find(SpoolId{message.number.value});
+/// Finds a file by its transfer number, or by the number of one of its messages. A station that has
+/// only a part of a message does not know the transfer number.
+MulticastSenderCore::Files::iterator MulticastSenderCore::find_file(TransferNumber number) {
+  const auto at = files_.find(SpoolId{number.value});
+  if (at != files_.end()) return at;
+  return std::find_if(files_.begin(), files_.end(), [&](const auto& entry) {
+    const std::uint32_t message = entry.second.facts.message_id;
+    return message == number.value || message + 1 == number.value;
+  });
+}
+
+/// Ends the file for one station. The others get it in another round.
+bool MulticastSenderCore::end_for(Instant now, Address peer, TransferNumber number,
+                                  SpoolState state, const std::string& reason) {
+  const auto at = find_file(number);
   if (at == files_.end()) return false;
   now_ = now;
   File& file = at->second;
   for (auto& [id, row] : file.rows) {
-    if (row.item.destination != peer || gateways::is_over(row.item.state)) continue;
+    if (row.item.destination != peer || gateways::is_final(row.item.state)) continue;
     if (file.phase == Phase::sending) suspend(now, at->first, file);
-    end(row, SpoolState::failed, "the other station refuses it: " + message.text);
+    if (state == SpoolState::held) {
+      row.item.state = state;
+      row.item.reason = reason;
+      save(row, state, reason);
+    } else {
+      end(row, state, reason);
+    }
   }
   admit(now);
   return true;
+}
+
+bool MulticastSenderCore::on_refused(Instant now, Address peer, const RefuseMessage& message) {
+  return end_for(now, peer, message.number, SpoolState::failed,
+                 "the other station refuses it: " + message.text);
+}
+
+bool MulticastSenderCore::on_control(Instant now, Address peer, const ControlMessage& message) {
+  if (message.action == ControlAction::resume) return false;  // the store finds the row
+  if (message.action == ControlAction::suspend) {
+    return end_for(now, peer, message.number, SpoolState::held,
+                   std::string(gateways::kSuspendedThere));
+  }
+  return end_for(now, peer, message.number, SpoolState::failed, "cancelled by the other station");
 }
 
 // --- Operators -----------------------------------------------------------------------------------

@@ -67,11 +67,16 @@ class MulticastSenderCore {
   /// False when the ticket is not one of ours.
   bool on_store_result(Instant now, const gateways::StoreResult& result);
   void on_ended(Instant now, const p_mul::DestinationEnded& ended);
+  /// The node has lost a message without acknowledgement before it was transmitted.
+  void on_unsent(Instant now, const p_mul::DestinationEnded& ended);
   void on_unanswered(Instant now, const p_mul::Unanswered& unanswered);
   /// A station has a part of its message.
   void on_partly_received(const p_mul::MessageNews& news);
   /// False if the message is about no file of ours.
   bool on_refused(Instant now, Address peer, const RefuseMessage& message);
+  /// Suspends or cancels a file at the request of its receiver. False if it is none of ours, or is
+  /// to be resumed.
+  bool on_control(Instant now, Address peer, const ControlMessage& message);
   /// The operator has changed a file that is not `busy`, and the spool has it so.
   void on_changed(Instant now, const gateways::SpoolItem& row);
   void on_clock_set(std::chrono::seconds step);
@@ -102,9 +107,9 @@ class MulticastSenderCore {
     bool head_done = false;  // what is acknowledged
     bool rest_done = false;  // what is not
     bool unanswered = false;
-    std::uint64_t missing = 0;                      // octets, as the station said last
-    std::optional<gateways::SaveItem> save;         // to be written
-    SpoolState being_written = SpoolState::active;  // with `ticket`
+    std::uint64_t missing = 0;               // octets, as the station said last
+    std::optional<gateways::SaveItem> save;  // to be written
+    bool save_changed = false;               // since it was asked for with `ticket`
     std::optional<gateways::StoreTicket> ticket;
     std::optional<Instant> save_again;
   };
@@ -142,6 +147,9 @@ class MulticastSenderCore {
   void save(Row& row, SpoolState state, const std::string& reason);
   void request_save(Row& row);
   void on_saved(Instant now, SpoolId id, const gateways::StoreResult& result);
+  Files::iterator find_file(TransferNumber number);
+  bool end_for(Instant now, Address peer, TransferNumber number, SpoolState state,
+               const std::string& reason);
   void forget(SpoolId id);
   void expire(Instant now);
   Row* find(SpoolId id);
@@ -150,6 +158,7 @@ class MulticastSenderCore {
   std::optional<Instant> window_closes_at(Instant now, const File& file) const;
   void stop_for_windows(Instant now);
   static std::string transfer_of(const Row& row);
+  static std::string progress_of(const Row& row);
   void emit(RelayEvent::Kind kind, const Row& row, std::string detail = {});
   gateways::StoreTicket ask(gateways::StoreOperation operation);
 

@@ -163,7 +163,7 @@ bool ReceiverCore::on_store_result(Instant now, const StoreResult& result) {
 // --- Acknowledgements ----------------------------------------------------------------------------
 
 void ReceiverCore::acknowledge(const File& file) {
-  if (config_.acknowledgement == AckMode::none) return;
+  if (acknowledgement_of(file.key.source) == AckMode::none) return;
   const bool queued = std::any_of(
       acknowledgements_.begin(), acknowledgements_.end(),
       [&](const Pending& p) { return p.key == file.key && p.header == file.header && !p.request; });
@@ -218,7 +218,7 @@ std::optional<SisUnidata> ReceiverCore::poll_updu() {
 }
 
 Bytes ReceiverCore::encode_acknowledgement(const Pending& pending) const {
-  if (config_.acknowledgement == AckMode::frap) {
+  if (acknowledgement_of(pending.key.source) == AckMode::frap) {
     return frap_updu(pending.key.connection_id, pending.key.updu_id);
   }
   return frap_v2_updu(pending.key.connection_id, pending.key.updu_id, pending.header);

@@ -16,6 +16,7 @@
 #include "gateways/common/store_port.h"
 #include "gateways/file_relay/bftp.h"
 #include "gateways/file_relay/relay_types.h"
+#include "gateways/file_relay/sending_rules.h"
 #include "gateways/file_relay/station_access.h"
 #include "s5066d/base/counter_set.h"
 #include "s5066d/base/driven_core.h"
@@ -52,6 +53,7 @@ class ReceiverCore {
     Duration store_retry_max = std::chrono::minutes(5);
     std::uint32_t file_octets_max = UINT32_MAX;
     AccessTable access;
+    SendingTable sending;  // acknowledgements of stations that have their own
   };
 
   ReceiverCore(const Config& config, IdSource& ids, const UtcClock& utc);
@@ -101,6 +103,9 @@ class ReceiverCore {
   void request_store(File& file, Instant now);
   gateways::StoreTicket ask(gateways::StoreOperation operation);
   void acknowledge(const File& file);
+  AckMode acknowledgement_of(Address station) const {
+    return config_.sending.acknowledgement_of(station, config_.acknowledgement);
+  }
   Bytes encode_acknowledgement(const Pending& pending) const;
   /// `about` is a File or a Pending.
   template <typename About>

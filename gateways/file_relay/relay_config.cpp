@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gateways/file_relay/relay_config.h"
 
+#include <algorithm>
+
 namespace s5066::file_relay {
+
+bool uses_udop(const RelayConfig& config) {
+  const auto& stations = config.sending.stations;
+  return config.udop || config.p_mul.enabled() || config.sending.others.by_udop ||
+         std::any_of(stations.begin(), stations.end(),
+                     [](const auto& entry) { return entry.second.by_udop; });
+}
 
 Result<void> validate(const RelayConfig& config) {
   const auto bad = [](std::string what) { return Error{ErrorCode::bad_field, std::move(what)}; };

@@ -73,12 +73,16 @@ struct RelayConfig {
   bool transfer_service = true;  // to stations that have it; BFTP to the others
   AccessTable access;
   SendingTable sending;
+  bool udop = false;  // binds to SAP 7 in any case
   std::vector<WatchFolder> watch_folders;
   PMulSettings p_mul;
 
   AddressBook book;
   LogLevel log_level = LogLevel::info;
 };
+
+/// True if the relay binds to SAP 7.
+bool uses_udop(const RelayConfig& config);
 
 /// Returns the first problem of the configuration, if any.
 Result<void> validate(const RelayConfig& config);

@@ -38,6 +38,7 @@ gateways::RcopReassembler::Config with_length_hook(gateways::RcopReassembler::Co
 RelayCore::RelayCore(const Config& config)
     : config_(config),
       reassembler_(with_length_hook(config.reassembler)),
+      udop_reassembler_(with_length_hook(config.reassembler)),
       outbox_(config.outbox, ids_),
       sender_(config.sender, ids_, utc_, outbox_),
       receiver_(config.receiver, ids_, utc_),
@@ -134,7 +135,44 @@ void RelayCore::on(Instant now, const gateways::SisIndication& event) {
   if (const auto pdu = reassembler_.on_updu(now, event.source, event.source_sap, event.updu)) {
     take(now, *pdu);
   }
-  report_dropped();
+  report_dropped(reassembler_);
+}
+
+void RelayCore::on_udop(Instant now, const gateways::SisEvent& event) {
+  if (multicast_.enabled()) multicast_.on_sis(now, event);
+  if (const auto* arrived = std::get_if<gateways::SisIndication>(&event)) {
+    take_udop(now, *arrived);
+  } else if (const auto* bound = std::get_if<gateways::SisBound>(&event)) {
+    udop_flow_on_ = true;
+    if (bound->mtu >= config_.mtu_min) return sender_.on_udop_bound(now, bound->mtu);
+    emit(RelayEvent::Kind::mtu_too_small, {}, "SAP 7 has " + std::to_string(bound->mtu));
+  } else if (std::holds_alternative<gateways::SisLost>(event)) {
+    sender_.on_udop_lost(now);
+  } else if (const auto* flow = std::get_if<gateways::SisFlow>(&event)) {
+    udop_flow_on_ = flow->on;
+  } else if (const auto* end = std::get_if<gateways::SisUnresolved>(&event)) {
+    sender_.on_udop_refused(now, end->id, "the node did not take a segment");
+  }
+}
+
+void RelayCore::on_own_silence(Instant now, bool silent) {
+  silent_ = silent;
+  multicast_.on_own_silence(now, silent);
+}
+
+// FRAP comes by RCOP (Table F-2), so here an acknowledgement is an unknown application.
+void RelayCore::take_udop(Instant now, const gateways::SisIndication& event) {
+  const auto header = gateways::decode_rcop(event.updu);
+  if (header && header->header.application_id == kMulticastApplication) return;
+  now_ = now;
+  const auto pdu = udop_reassembler_.on_updu(now, event.source, event.source_sap, event.updu);
+  if (pdu && pdu->application_id == kBftpApplication) {
+    receiver_.on_file(now, *pdu);
+  } else if (pdu) {
+    emit(RelayEvent::Kind::unknown_application, pdu->key.source,
+         std::to_string(pdu->application_id));
+  }
+  report_dropped(udop_reassembler_);
 }
 
 /// Returns false if the U_PDU is not a message of the transfer service.
@@ -162,7 +200,9 @@ bool RelayCore::take_message(Instant now, const gateways::SisIndication& event) 
       [&](SignatureMessage& m) { sender_.on_message(now, event.source, m); },
       [&](ControlMessage& m) {
         if (!m.from_sender) {
-          sender_.on_message(now, event.source, m);
+          if (!multicast_.on_control(now, event.source, m)) {
+            sender_.on_message(now, event.source, m);
+          }
         } else if (m.action == ControlAction::cancel) {
           transfer_receiver_.on_cancelled(now, event.source, m.number, m.text);
         }
@@ -173,8 +213,8 @@ bool RelayCore::take_message(Instant now, const gateways::SisIndication& event) 
   return true;
 }
 
-void RelayCore::report_dropped() {
-  while (const auto dropped = reassembler_.poll_dropped()) {
+void RelayCore::report_dropped(gateways::RcopReassembler& reassembler) {
+  while (const auto dropped = reassembler.poll_dropped()) {
     if (dropped->application_id != kBftpApplication) continue;
     const auto header = decode_bftp_header(dropped->begin);
     if (!header) continue;
@@ -236,13 +276,16 @@ void RelayCore::on_store_result(Instant now, const gateways::StoreResult& result
       sender_.on_store_result(now, result);
   S5066_ASSERT(known);  // the store answers what was asked, once
   now_ = now;
+  for (const gateways::SpoolItem& row : sender_.take_released()) multicast_.on_changed(now, row);
   if (inbox_server_.take_enqueued()) sender_.on_spool_changed(now);
   if (result.reserve_used) emit(RelayEvent::Kind::spool_disk_full);
 }
 
 void RelayCore::on_deadline(Instant now) {
-  reassembler_.on_deadline(now);
-  report_dropped();
+  for (gateways::RcopReassembler* reassembler : {&reassembler_, &udop_reassembler_}) {
+    reassembler->on_deadline(now);
+    report_dropped(*reassembler);
+  }
   receiver_.on_deadline(now);
   transfer_receiver_.on_deadline(now);
   far_inbox_.on_deadline(now);
@@ -256,7 +299,8 @@ std::optional<Instant> RelayCore::next_deadline() const {
                                earlier(far_inbox_.next_deadline(), outbox_.next_deadline()));
   const auto files = earlier(multicast_.next_deadline(),
                              earlier(receiver_.next_deadline(), sender_.next_deadline()));
-  return earlier(reassembler_.next_deadline(), earlier(answers, files));
+  const auto segments = earlier(reassembler_.next_deadline(), udop_reassembler_.next_deadline());
+  return earlier(segments, earlier(answers, files));
 }
 
 std::optional<RelayEvent> RelayCore::poll_event() {
@@ -285,6 +329,10 @@ std::optional<RelayCore::Action> RelayCore::poll_action() {
   if (auto request = inbox_server_.poll_store()) return std::move(*request);
   if (auto request = multicast_.poll_store()) return std::move(*request);
   if (auto request = sender_.poll_store()) return std::move(*request);
+  if (udop_flow_on_ && !silent_) {
+    if (auto updu = sender_.poll_udop()) return UdopUnidata{std::move(*updu)};
+    if (auto request = sender_.poll_store()) return std::move(*request);
+  }
   if (!bound_ || !flow_on_) return std::nullopt;
   if (auto updu = receiver_.poll_updu()) return std::move(*updu);
   if (auto updu = outbox_.poll_updu()) return std::move(*updu);

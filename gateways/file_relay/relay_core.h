@@ -57,8 +57,8 @@ class RelayCore {
   void on_start(Instant now);
   void on_sis(Instant now, const gateways::SisEvent& event);
   /// An event of the client that is bound to SAP 7.
-  void on_udop(Instant now, const gateways::SisEvent& event) { multicast_.on_sis(now, event); }
-  void on_own_silence(Instant now, bool silent) { multicast_.on_own_silence(now, silent); }
+  void on_udop(Instant now, const gateways::SisEvent& event);
+  void on_own_silence(Instant now, bool silent);
   void on_store_result(Instant now, const gateways::StoreResult& result);
   void on_spool_changed(Instant now);
   void on_changed(Instant now, const gateways::SpoolItem& row, bool at_once);
@@ -72,6 +72,7 @@ class RelayCore {
   std::vector<TransferStatus> transfers() const;
   SenderCore::InHand in_hand(SpoolId id) const;
   const MulticastCore& multicast() const { return multicast_; }
+  MulticastCore& multicast() { return multicast_; }
   const SenderCore& sender() const { return sender_; }
   const ReceiverCore& receiver() const { return receiver_; }
   const TransferReceiver& transfer_receiver() const { return transfer_receiver_; }
@@ -94,13 +95,15 @@ class RelayCore {
   void take(Instant now, const gateways::RcopReassembler::Complete& pdu);
   std::optional<RelayEvent> poll_event();
   bool take_message(Instant now, const gateways::SisIndication& event);
-  void report_dropped();
+  void report_dropped(gateways::RcopReassembler& reassembler);
+  void take_udop(Instant now, const gateways::SisIndication& event);
   void emit(RelayEvent::Kind kind, Address peer = {}, std::string detail = {});
 
   Config config_;
   IdSource ids_;
   UtcClock utc_;
   gateways::RcopReassembler reassembler_;
+  gateways::RcopReassembler udop_reassembler_;  // for files that come without ARQ
   MessageOutbox outbox_;
   SenderCore sender_;
   ReceiverCore receiver_;
@@ -111,6 +114,8 @@ class RelayCore {
   Instant now_{};
   bool bound_ = false;
   bool flow_on_ = false;
+  bool udop_flow_on_ = false;
+  bool silent_ = false;
   std::deque<RelayEvent> events_;  // drained after every input
 };
 static_assert(DrivenCore<RelayCore>);

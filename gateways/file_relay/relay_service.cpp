@@ -122,6 +122,7 @@ Result<void> RelayService::start() {
   if (auto usable = store->check_inbox(); !usable) return usable;
   if (auto recovered = store->recover(); !recovered) return recovered;
   gateways::keep_table_list(log_, store_config(config_, 0).path);
+  if (auto left = leave_p_mul(*store); !left) return left;
   auto operator_store = gateways::SqliteStore::open(operator_store_config(config_, 0));
   if (!operator_store) return operator_store.error();
   operator_store_.emplace(std::move(operator_store).value());
@@ -142,7 +143,7 @@ Result<void> RelayService::start() {
   client_ = std::make_unique<sis::Client>(host_.io(), client_config(config_),
                                           std::uint64_t{random()} << 32 | random(),
                                           [this](const sis::Event& event) { on_sis(event); });
-  if (config_.p_mul.enabled()) {
+  if (uses_udop(config_)) {
     udop_client_ = std::make_unique<sis::Client>(
         host_.io(), udop_client_config(config_), std::uint64_t{random()} << 32 | random(),
         [this](const sis::Event& event) { on_udop(event); });
@@ -169,6 +170,21 @@ Result<void> RelayService::start() {
   drain();
   for (const WatchFolder& folder : config_.watch_folders) folders_.emplace_back(folder);
   if (!folders_.empty()) look_at_folders();
+  return {};
+}
+
+/// Without P_MUL nobody would send what goes by it.
+Result<void> RelayService::leave_p_mul(gateways::SqliteStore& store) {
+  if (config_.p_mul.enabled()) return {};
+  const auto rows = store.leave_p_mul(utc_now());
+  if (!rows) return rows.error();
+  for (const gateways::SpoolItem& row : *rows) {
+    const bool failed = row.state == SpoolState::failed;
+    LogLine line(log_, failed ? LogLevel::error : LogLevel::warning, "p_mul_missing");
+    line.kv("item", row.id.value).kv("state", to_string(row.state));
+    put_station(line, "peer", row.destination, config_.book);
+    line.kv("name", std::string_view(row.name));
+  }
   return {};
 }
 
@@ -539,6 +555,15 @@ std::string RelayService::incoming() {
     file.set_octets(static_cast<double>(from.octets));
     file.set_octets_here(static_cast<double>(from.octets_here));
   }
+  // The name of a file by P_MUL is in its first block, which may be missing.
+  for (const auto& from : core_.multicast().p_mul().receiver().arriving()) {
+    proto::IncomingFile& file = *files.add_files();
+    file.set_id(to_string(Address{from.name.source.value}) + "/" +
+                std::to_string(from.name.message_id));
+    file.set_name("by P_MUL, " + std::to_string(from.blocks) + " of " +
+                  std::to_string(from.blocks_total) + " blocks");
+    file.set_octets_here(static_cast<double>(from.octets));
+  }
   return control::answer_json(std::move(files));
 }
 
@@ -554,7 +579,10 @@ std::optional<Result<std::string>> RelayService::change_incoming(gateways::Spool
   const ControlAction action = asked == SpoolChange::hold      ? ControlAction::suspend
                                : asked == SpoolChange::release ? ControlAction::resume
                                                                : ControlAction::cancel;
-  if (!core_.transfer_receiver().request(now(), {*station, *number}, action)) {
+  const gateways::TransferKey key{*station, *number};
+  const bool known = core_.transfer_receiver().request(now(), key, action) ||
+                     core_.multicast().request(now(), key, action);
+  if (!known) {
     return Result<std::string>(Error{ErrorCode::not_found, "no such file is arriving"});
   }
   drain();
@@ -590,6 +618,7 @@ std::string RelayService::status() {
   proto::RelayStatus status;
   *status.mutable_program() = host_.program();
   status.set_bound(core_.bound());
+  status.set_p_mul_problem(core_.multicast().problem());
   for (const TransferStatus& from : core_.transfers()) {
     proto::Transfer& transfer = *status.add_transfers();
     transfer.set_id(static_cast<double>(from.item.value));
@@ -637,9 +666,11 @@ void RelayService::carry_out(gateways::SisUnidata updu) {
 }
 
 void RelayService::carry_out(RelayCore::UdopUnidata updu) {
+  const gateways::SisRequestId id = updu.unidata.id;
   const auto accepted = udop_requests_.request(*udop_client_, std::move(updu.unidata));
   if (accepted) return;  // otherwise P_MUL asks for it again
   LogLine(log_, LogLevel::warning, "request_refused").kv("reason", to_string(accepted.error()));
+  core_.on_udop(now(), gateways::SisUnresolved{id});
 }
 
 void RelayService::carry_out(gateways::StoreRequest request) {

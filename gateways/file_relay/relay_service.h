@@ -49,6 +49,7 @@ class RelayService {
   void stop();
   gateways::SpoolKeeper::Config spool_config();
   Result<void> tell(const gateways::SpoolReport& report) const;
+  Result<void> leave_p_mul(gateways::SqliteStore& store);
 
   Duration machine_time() const;
   Instant now() const { return time_.now(machine_time()); }

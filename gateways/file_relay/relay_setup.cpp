@@ -24,6 +24,7 @@ RelayCore::Config core_config(const RelayConfig& config) {
   core.sender.line_rate_bps = config.line_rate_bps;
   core.receiver.acknowledgement = config.acknowledgement;
   core.receiver.priority = config.priority;
+  core.receiver.sending = config.sending;
   const std::size_t pdu_max = std::size_t{config.file_octets_max} + 260;
   core.sender.begun_octets_max = pdu_max;
   core.receiver.octets_max = std::max(core.receiver.octets_max, pdu_max);

@@ -49,6 +49,10 @@ constexpr CounterTable<RelaySenderCounter> kSenderCounters({
      "files delivered by the transfer service"},
     {RelaySenderCounter::messages_unmatched, "relay_answers_unmatched", "messages",
      "answers of the transfer service that match no file here"},
+    {RelaySenderCounter::udop_segments, "relay_udop_segments", "segments",
+     "segments of files handed to the node without ARQ"},
+    {RelaySenderCounter::sent, "relay_files_sent", "files",
+     "files sent without ARQ and without acknowledgement"},
 });
 
 constexpr std::uint32_t kConnectionIds = 16;
@@ -59,6 +63,7 @@ constexpr std::uint64_t kFairTurn = 4;
 constexpr unsigned kOvertakenMax = 64;
 constexpr std::uint64_t kUpduLifetimeMinS = 60;
 constexpr const char* kNoAcknowledgement = "no acknowledgement";
+constexpr const char* kConnectionLost = "connection to the node lost";
 constexpr const char* kWindowClosed = "its transfer window ended";
 constexpr std::size_t kTransmissionOctetsMin = 16384;
 constexpr std::size_t kDoneOctets = 14;   // of a DONE message
@@ -67,6 +72,9 @@ constexpr unsigned kUnansweredMax = 3;    // offers, until it is asked whether t
 constexpr int kAnswerShare = 4;           // an answer may take so many times as long as its offer
 constexpr std::size_t kSignatureFileMin = 4096;                           // smaller files go whole
 constexpr Duration kTransmissionMax = std::chrono::milliseconds(127500);  // by the EOT field
+constexpr SapId kUdopSap{7};
+/// Tells the requests of this core from those of P_MUL, which uses the same SAP.
+constexpr std::uint64_t kUdopRequests = std::uint64_t{1} << 63;
 
 // The U_PDU_ID names the item, the CONNECTION_ID the attempt: segments of two attempts never mix,
 // and the receiver still knows a repeat of the same file (decision 0001).
@@ -127,10 +135,38 @@ void SenderCore::on_lost(Instant now) {
   }
   for (const SpoolId id : active_) {
     Item& item = items_.at(id);
+    if (by_udop(item)) continue;
     if (item.phase == Phase::sending && !is_all_confirmed(item)) {
-      fail_attempt(item, "connection to the node lost", true);
+      fail_attempt(item, kConnectionLost, true);
     }
   }
+}
+
+void SenderCore::on_udop_bound(Instant now, std::size_t mtu) {
+  note(now);
+  udop_mtu_ = mtu;
+  udop_clear_at_ = now;
+  admit();
+}
+
+// The node has dropped what it had not transmitted.
+void SenderCore::on_udop_lost(Instant now) {
+  note(now);
+  udop_mtu_.reset();
+  for (const SpoolId id : active_) {
+    Item& item = items_.at(id);
+    if (!by_udop(item) || item.phase != Phase::sending) continue;
+    if (is_all_sent(item) && item.left_at <= now) continue;
+    fail_attempt(item, kConnectionLost, true);
+  }
+}
+
+void SenderCore::on_udop_refused(Instant now, SisRequestId id, const std::string& reason) {
+  note(now);
+  if (!udop_last_ || udop_last_->first != id) return;
+  const auto at = items_.find(udop_last_->second);
+  if (at == items_.end() || at->second.phase != Phase::sending) return;
+  fail_attempt(at->second, reason, false);
 }
 
 SenderCore::Outstanding SenderCore::end_outstanding(
@@ -164,7 +200,8 @@ bool SenderCore::on_confirmed(Instant now, SisRequestId id) {
   ++item.segments_confirmed;
   item.octets_confirmed += done.octets;
   if (item.next_segment == item.segments) arm_ack_deadline(item);
-  if (item.segments_confirmed == item.segments && config_.acknowledgement == AckMode::none) {
+  const bool unacknowledged = acknowledgement_of(done.station) == AckMode::none;
+  if (item.segments_confirmed == item.segments && unacknowledged) {
     item.acknowledged = true;
     settle(item);
   }
@@ -243,6 +280,14 @@ void SenderCore::add_listed(const gateways::OpenItems& open) {
   for (const auto& row : open.items) {
     last_listed_ = std::max(last_listed_, row.id);
     add(row);
+  }
+  for (const SpoolId id : open.parked) {
+    counters_.add(RelaySenderCounter::corrupt);
+    RelayEvent event;
+    event.kind = RelayEvent::Kind::corrupt;
+    event.item = id;
+    event.detail = "its row in the spool cannot be read";
+    events_.push_back(std::move(event));
   }
   listed_before_ = true;
 }
@@ -352,7 +397,7 @@ void SenderCore::end_for_window(Item& item) {
 Instant SenderCore::due_at(const Item& item) const {
   const Station& station = stations_.at(item.row.destination);
   const Instant opens = window_opens_at(item);
-  if (!station.silent_since) return std::max(item.next_try, opens);
+  if (!station.silent_since || by_udop(item)) return std::max(item.next_try, opens);
   const bool newer = item.listed > station.failed_at;
   const Instant probe =
       newer ? std::min(station.probe_at, station.failed_at + config_.retry_delay_min)
@@ -369,7 +414,8 @@ void SenderCore::take_place(const Item& item, Places& places) const {
 bool SenderCore::has_place(const Item& item, const Places& places, std::size_t active) const {
   const std::uint32_t both = places.taken[0] + places.taken[1];
   if (both == 0) return true;
-  if (is_silent(item.row.destination) || active >= config_.active_total_max) return false;
+  if (active >= config_.active_total_max) return false;
+  if (is_silent(item.row.destination) && !by_udop(item)) return false;
   const bool large = is_large(item);
   if (places.taken[large] < config_.active_max) return true;
   return priority_of(item) > places.priority_max[large] &&
@@ -399,7 +445,7 @@ void SenderCore::admit() {
   for (auto& [id, item] : items_) {
     if (item.phase != Phase::waiting) continue;
     waiting_deadline_ = earlier(waiting_deadline_, item.expires);
-    if (!mtu_) continue;
+    if (!mtu_for(item)) continue;
     const Instant at = due_at(item);
     if (at <= now_) {
       due.push_back(&item);
@@ -476,7 +522,7 @@ void SenderCore::on_station_failed(Item& item, const std::string& reason) {
   for (const SpoolId id : active_) {
     Item& other = items_.at(id);
     if (&other == &item || other.row.destination != item.row.destination) continue;
-    if (!has_segments_left(other) || has_octets_at_node(other)) continue;
+    if (by_udop(other) || !has_segments_left(other) || has_octets_at_node(other)) continue;
     other.station_failed = true;
     fail_attempt(other, reason, false);
   }
@@ -485,7 +531,7 @@ void SenderCore::on_station_failed(Item& item, const std::string& reason) {
 /// Its station has failed since it was admitted.
 bool SenderCore::failed_meanwhile(const Item& item) const {
   const Station& station = stations_.at(item.row.destination);
-  return station.silent_since && item.admitted <= station.failed_at;
+  return !by_udop(item) && station.silent_since && item.admitted <= station.failed_at;
 }
 
 // Files that were refused while it was silent go again at once, but not within a minute.
@@ -524,7 +570,7 @@ void SenderCore::start_attempt(Item& item, Bytes content) {
   item.transfer.reset();
   item.by_transfer = false;
   item.pdu_octets = encoded_bytes({item.row.name, item.row.size}) + item.row.size;
-  item.mtu = *mtu_;
+  item.mtu = *mtu_for(item);
   item.segments = gateways::rcop_segment_count(item.pdu_octets, item.mtu);
   if (item.segments > gateways::kRcopSegmentsMax) {
     save(item, SpoolState::failed, now_, "the file needs too many segments at the MTU of the node");
@@ -625,14 +671,14 @@ bool SenderCore::goes_before(const Item& a, const Item& b, bool fair) const {
   return first != second ? first > second : octets_left(a) < octets_left(b);
 }
 
-SenderCore::Item* SenderCore::choose_item_for(Address address, const Station& station) {
+SenderCore::Item* SenderCore::choose_item_for(Address address, const Station& station, bool udop) {
   const bool fair = is_fair_turn(station.turns, kFairTurn);
   Item* best = nullptr;
   for (const SpoolId id : active_) {
     Item& item = items_.at(id);
     if (item.row.destination != address || !has_segments_left(item)) continue;
     if (window_opens_at(item) > now_) continue;
-    if (!has_room(item, station) || !may_begin(item)) continue;
+    if ((!udop && !has_room(item, station)) || !may_begin(item)) continue;
     if (!has_next_segment(item)) {
       ask_for_piece(item);
     } else if (best == nullptr || goes_before(item, *best, fair)) {
@@ -643,24 +689,24 @@ SenderCore::Item* SenderCore::choose_item_for(Address address, const Station& st
 }
 
 /// Returns an item of the station served longest ago that has one to send and room at the node.
-SenderCore::Item* SenderCore::choose_item() {
+SenderCore::Item* SenderCore::choose_item(bool udop) {
   std::vector<std::pair<std::uint64_t, Address>> stations;
   for (const SpoolId id : active_) {
     const Item& item = items_.at(id);
-    if (!has_segments_left(item)) continue;
+    if (!has_segments_left(item) || by_udop(item) != udop) continue;
     stations.emplace_back(stations_.at(item.row.destination).served, item.row.destination);
   }
   std::sort(stations.begin(), stations.end());
   stations.erase(std::unique(stations.begin(), stations.end()), stations.end());
   for (const auto& [served, address] : stations) {
-    if (Item* item = choose_item_for(address, stations_.at(address))) return item;
+    if (Item* item = choose_item_for(address, stations_.at(address), udop)) return item;
   }
   return nullptr;
 }
 
 std::optional<SisUnidata> SenderCore::poll_updu() {
   if (!mtu_ || outstanding_.size() >= config_.outstanding_max) return std::nullopt;
-  Item* chosen = choose_item();
+  Item* chosen = choose_item(false);
   if (chosen == nullptr) return std::nullopt;
   Item& item = *chosen;
   Station& station = stations_.at(item.row.destination);
@@ -685,6 +731,11 @@ std::optional<SisUnidata> SenderCore::poll_updu() {
   station.window.on_handed(now_, updu.id, updu.updu.size(), updu.priority);
   ++station.turns;
   station.served = item.served = ++turn_;
+  after_segment(item);
+  return updu;
+}
+
+void SenderCore::after_segment(Item& item) {
   if (is_all_sent(item)) {
     item.piece = {};
     arm_ack_deadline(item);
@@ -693,6 +744,40 @@ std::optional<SisUnidata> SenderCore::poll_updu() {
                                        config_.piece_octets / 2) {
     ask_for_piece(item);
   }
+}
+
+// --- Without ARQ ---------------------------------------------------------------------------------
+
+/// Returns when the node takes the next U_PDU by UDOP, if it has as many as it should have.
+std::optional<Instant> SenderCore::udop_room_at() const {
+  const Instant room = udop_clear_at_ - kTransmissionMax;
+  return room > now_ ? std::optional(room) : std::nullopt;
+}
+
+std::optional<SisUnidata> SenderCore::poll_udop() {
+  if (!udop_mtu_ || udop_room_at()) return std::nullopt;
+  Item* chosen = choose_item(true);
+  if (chosen == nullptr) return std::nullopt;
+  Item& item = *chosen;
+  Station& station = stations_.at(item.row.destination);
+  const std::uint8_t repeats = config_.sending.of(item.row.destination).udop_repeats;
+  SisUnidata updu{.id = {ids_.next_request().value | kUdopRequests},
+                  .priority = updu_priority(item),
+                  .destination = item.row.destination,
+                  .destination_sap = kUdopSap,
+                  .delivery = {.mode = sis::TransmissionMode::nonarq, .retransmissions = repeats},
+                  .time_to_live_s = time_to_live_s(item),
+                  .updu = next_updu(item)};
+  counters_.add(RelaySenderCounter::udop_segments);
+  udop_last_ = {updu.id, item.row.id};
+  udop_clear_at_ = std::max(udop_clear_at_, now_) + time_on_air((1u + repeats) * updu.updu.size());
+  item.left_at = udop_clear_at_;
+  item.octets_confirmed += updu.updu.size() - gateways::kRcopHeaderBytes;
+  ++item.segments_confirmed;
+  item.progress_at = now_;
+  ++station.turns;
+  station.served = item.served = ++turn_;
+  after_segment(item);
   return updu;
 }
 
@@ -747,7 +832,7 @@ std::uint32_t SenderCore::time_to_live_s(const Item& item) const {
 
 /// Returns true if the next attempt goes by the transfer service.
 bool SenderCore::uses_transfer(const Item& item) {
-  if (!config_.transfer_service || item.by_bftp) return false;
+  if (!config_.transfer_service || item.by_bftp || by_udop(item)) return false;
   Station& station = stations_.at(item.row.destination);
   if (station.service == Service::absent &&
       now_ - station.service_at >= config_.service_asked_again) {
@@ -956,6 +1041,8 @@ void SenderCore::on_message(Instant now, Address peer, const ControlMessage& mes
 
 /// The other relay has not answered in time.
 void SenderCore::on_no_answer(Item& item) {
+  const bool unacknowledged = acknowledgement_of(item.row.destination) == AckMode::none;
+  if (by_udop(item) && unacknowledged) return order(item, SpoolState::sent, "");
   if (!item.transfer) return fail_attempt(item, kNoAcknowledgement, false);
   Station& station = stations_.at(item.row.destination);
   if (!item.transfer->waits_for_answer()) {
@@ -1050,6 +1137,12 @@ Duration SenderCore::time_on_air(std::uint64_t octets) const {
 // behind everything queued in front. Once the far relay has them all it answers soon or never: it
 // may have died with segments that it had confirmed.
 void SenderCore::arm_ack_deadline(Item& item) {
+  if (by_udop(item)) {
+    item.ack_deadline = item.left_at;
+    if (acknowledgement_of(item.row.destination) == AckMode::none) return;
+    *item.ack_deadline += config_.ack_wait + 2 * way_of_acknowledgement(item);
+    return;
+  }
   if (is_all_confirmed(item)) {
     const bool asks = item.transfer && item.transfer->waits_for_answer() &&
                       stations_.at(item.row.destination).service == Service::unknown;
@@ -1173,7 +1266,11 @@ bool SenderCore::on_store_result(Instant now, const StoreResult& result) {
       store_failed(result.answer.error());
     } else {
       for (const auto& row : open->items) {
-        if (!items_.contains(row.id)) on_changed(now, row, true);
+        if (row.p_mul) {
+          released_.push_back(row);
+        } else if (!items_.contains(row.id)) {
+          on_changed(now, row, true);
+        }
       }
     }
     return true;
@@ -1234,7 +1331,7 @@ void SenderCore::on_content(Item& item, const StoreResult& result) {
   }
   store_works();
   if (item.acknowledged || item.ordered) return settle(item);
-  if (!mtu_ || failed_meanwhile(item)) return set_phase(item, Phase::waiting);
+  if (!mtu_for(item) || failed_meanwhile(item)) return set_phase(item, Phase::waiting);
   if (const auto* ready = std::get_if<gateways::ImageReady>(&*result.answer)) {
     return start_transfer(item, *ready);
   }
@@ -1273,8 +1370,8 @@ void SenderCore::on_saved(Item& item, const StoreResult& result) {
       set_phase(item, Phase::sending);
       counters_.add(RelaySenderCounter::attempts);
       emit(RelayEvent::Kind::attempt_started, item);
-      if (!mtu_) {
-        fail_attempt(item, "connection to the node lost", true);
+      if (!mtu_for(item)) {
+        fail_attempt(item, kConnectionLost, true);
       } else if (failed_meanwhile(item)) {
         item.station_failed = true;
         fail_attempt(item, stations_.at(item.row.destination).reason, false);
@@ -1286,6 +1383,9 @@ void SenderCore::on_saved(Item& item, const StoreResult& result) {
       emit(RelayEvent::Kind::delivered, item);
       note_delivered(item);
       return;
+    case SpoolState::sent:
+      counters_.add(RelaySenderCounter::sent);
+      return emit(RelayEvent::Kind::sent, item);
     case SpoolState::failed:
       counters_.add(RelaySenderCounter::failed);
       emit(RelayEvent::Kind::failed, item, item.row.reason);
@@ -1371,6 +1471,7 @@ std::optional<Instant> SenderCore::next_deadline() const {
     next = earlier(next, item.ack_deadline);
     if (expires_under_way(item)) next = earlier(next, item.expires);
     next = earlier(next, window_closes_at(item));
+    if (by_udop(item) && has_segments_left(item)) next = earlier(next, udop_room_at());
   }
   return next;
 }

@@ -58,6 +58,8 @@ enum class RelaySenderCounter : std::uint8_t {
   resumed_octets,
   transfers,
   messages_unmatched,
+  udop_segments,
+  sent,
   count
 };
 const CounterTable<RelaySenderCounter>& counter_table(RelaySenderCounter);
@@ -124,6 +126,11 @@ class SenderCore {
   void on_start(Instant now);
   void on_bound(Instant now, std::size_t mtu);
   void on_lost(Instant now);
+  // The client that is bound to SAP 7.
+  void on_udop_bound(Instant now, std::size_t mtu);
+  void on_udop_lost(Instant now);
+  /// The last U_PDU of poll_udop() was not taken.
+  void on_udop_refused(Instant now, gateways::SisRequestId id, const std::string& reason);
   /// A file may have been added to the spool.
   void on_spool_changed(Instant now);
   /// False when the request is not one of ours.
@@ -157,10 +164,16 @@ class SenderCore {
   };
   InHand in_hand(SpoolId id) const;
 
+  /// Returns files by P_MUL that their stations have let go on since the last call.
+  std::vector<gateways::SpoolItem> take_released() { return std::exchange(released_, {}); }
+
   // Actions out. The next U_PDU is asked for only when the subnet takes one.
   std::optional<RelayEvent> poll_event();
   std::optional<gateways::StoreRequest> poll_store();
   std::optional<gateways::SisUnidata> poll_updu();
+  /// Returns a U_PDU for SAP 7. It has no confirmation, so what is handed over is limited by the
+  /// time that it takes at the configured rate.
+  std::optional<gateways::SisUnidata> poll_udop();
   std::optional<Instant> next_deadline() const;
 
   std::size_t outstanding() const { return outstanding_.size(); }
@@ -200,6 +213,7 @@ class SenderCore {
     std::size_t next_segment = 0;
     std::size_t segments_confirmed = 0;
     std::uint64_t octets_confirmed = 0;
+    Instant left_at{};  // by UDOP: when what was handed over should have been transmitted
     bool acknowledged = false;
     std::optional<std::pair<SpoolState, std::string>> ordered;  // by the other station
     std::optional<Instant> ack_deadline;
@@ -287,8 +301,17 @@ class SenderCore {
   std::uint8_t priority_of(const Item& item) const;
   std::uint8_t updu_priority(const Item& item) const;
   static bool has_segments_left(const Item& item);
-  Item* choose_item();
-  Item* choose_item_for(Address address, const Station& station);
+  Item* choose_item(bool udop);
+  Item* choose_item_for(Address address, const Station& station, bool udop);
+  void after_segment(Item& item);
+  bool by_udop(const Item& item) const { return config_.sending.of(item.row.destination).by_udop; }
+  const std::optional<std::size_t>& mtu_for(const Item& item) const {
+    return by_udop(item) ? udop_mtu_ : mtu_;
+  }
+  AckMode acknowledgement_of(Address station) const {
+    return config_.sending.acknowledgement_of(station, config_.acknowledgement);
+  }
+  std::optional<Instant> udop_room_at() const;
   bool goes_before(const Item& a, const Item& b, bool fair) const;
   std::size_t outstanding_max(const Station& station) const;
   std::size_t transmission_octets() const;
@@ -333,6 +356,9 @@ class SenderCore {
   MessageOutbox& outbox_;
   Instant now_{};
   std::optional<std::size_t> mtu_;  // while bound
+  std::optional<std::size_t> udop_mtu_;
+  Instant udop_clear_at_{};  // when all that was handed over by UDOP should have left
+  std::optional<std::pair<gateways::SisRequestId, SpoolId>> udop_last_;
   std::map<SpoolId, Item> items_;
   std::set<SpoolId> active_;  // items that are not waiting
   bool place_freed_ = false;  // since the last admit()
@@ -351,6 +377,7 @@ class SenderCore {
   std::set<gateways::StoreTicket> clock_tickets_;
   std::map<gateways::StoreTicket, std::pair<Address, TransferNumber>> find_tickets_;
   std::set<gateways::StoreTicket> release_tickets_;  // of files that their stations suspended
+  std::vector<gateways::SpoolItem> released_;        // that go by P_MUL
   std::optional<Instant> list_at_;
   std::optional<Instant> purge_at_;
   bool store_failing_ = false;

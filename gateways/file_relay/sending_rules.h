@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gateways/common/store_port.h"
+#include "gateways/file_relay/relay_types.h"
 #include "s5066d/base/ids.h"
 #include "s5066d/base/time.h"
 
@@ -26,6 +27,9 @@ struct SendingRule {
   gateways::SendLimits limits;
   std::vector<DailyWindow> windows;  // empty: at any time
   std::optional<std::uint8_t> urgent_priority;
+  bool by_udop = false;                    // by BFTP over UDOP (SAP 7), without ARQ
+  std::uint8_t udop_repeats = 0;           // 0..15: the node sends each segment 1 + this often
+  std::optional<AckMode> acknowledgement;  // none: that of the relay
 
   /// Returns the first time from `from` on at which a file of this priority may be sent.
   UtcSeconds opens_at(UtcSeconds from, std::uint8_t priority) const;
@@ -43,6 +47,9 @@ struct SendingTable {
   const SendingRule& of(Address station) const {
     const auto at = stations.find(station);
     return at == stations.end() ? others : at->second;
+  }
+  AckMode acknowledgement_of(Address station, AckMode otherwise) const {
+    return of(station).acknowledgement.value_or(otherwise);
   }
   /// Returns the first time from `from` on at which one transmission may go to all these stations.
   /// If their windows have no time in common, it is the first at which it may go to one of them.

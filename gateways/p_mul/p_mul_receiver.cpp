@@ -212,11 +212,20 @@ void PMulReceiver::adopt(Instant now, const Place& place, const AddressPdu& addr
   after_pdu(now, address.name, *message, {.block = last});
 }
 
+std::vector<PMulReceiver::Arriving> PMulReceiver::arriving() const {
+  std::vector<Arriving> list;
+  for (const auto& [name, message] : messages_) {
+    if (message.state != State::receiving) continue;
+    list.push_back({name, message.blocks.size(), message.total, message.octets()});
+  }
+  return list;
+}
+
 void PMulReceiver::ignore(Instant now, const MessageName& name) {
   forget(name);
   settled_.push_back(name);
   if (ignored_.size() >= kIgnoredMax) ignored_.erase(ignored_.begin());
-  ignored_[name] = now + config_.orphan_max;
+  ignored_[name] = now + std::min<Duration>(config_.orphan_max, kIgnoredFor);
 }
 
 // --- Blocks --------------------------------------------------------------------------------------

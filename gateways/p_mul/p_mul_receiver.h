@@ -104,6 +104,14 @@ class PMulReceiver {
   std::optional<Instant> next_deadline() const;
   bool has_pdu() const { return !acks_.empty() && !silent_; }
 
+  /// A message for us that is not complete.
+  struct Arriving {
+    MessageName name;
+    std::size_t blocks = 0;  // that are here
+    std::size_t blocks_total = 0;
+    std::size_t octets = 0;  // of those that are here, with parity
+  };
+  std::vector<Arriving> arriving() const;
   std::size_t messages() const { return messages_.size(); }
   std::size_t octets() const { return octets_; }
   std::size_t known() const { return known_.size(); }
@@ -121,6 +129,7 @@ class PMulReceiver {
   // before the end of the round, which takes 54 s.
   static constexpr Duration kRestMax = std::chrono::seconds(90);
   static constexpr std::size_t kAddressedMax = 1000;
+  static constexpr Duration kIgnoredFor = std::chrono::minutes(30);  // a refused message
 
   using Message = ReceivedMessage;
   using State = ReceivedMessage::State;

@@ -124,6 +124,7 @@ const std::vector<Layer> kLayers = {
      true},
     {"gateway core",
      "gateways/(.*_core\\.(h|cpp)|.*_(port|types)\\.(h|cpp)|file_relay/(bftp|station_access|"
+     "sending_rules|"
      "transfer_messages|transfer_envelope|transfer_attempt|transfer_receiver|message_outbox|inbox_"
      "server|far_inbox)"
      "\\.(h|cpp)|acp142/mail/"

@@ -8,6 +8,7 @@ namespace {
 
 const Bytes kHello{'h', 'e', 'l', 'l', 'o'};
 
+// F.10.1(1), F.10.2.2(1)
 TEST(Bftp, matches_the_worked_example) {
   const Bytes pdu = bftp_pdu({"A.TXT", 5}, kHello);
   EXPECT_EQ(to_hex(pdu), "05 41 2E 54 58 54 00 00 00 05 68 65 6C 6C 6F");
@@ -18,6 +19,7 @@ TEST(Bftp, matches_the_worked_example) {
       "00 05 00 00 10 02 05 41 2E 54 58 54 00 00 00 05 68 65 6C 6C 6F");
 }
 
+// F.10.1(1), F.10.2.3(1), F.10.2.4(1)
 TEST(Bftp, acknowledgements_match_the_worked_examples) {
   EXPECT_EQ(to_hex(frap_updu(0, 5)), "00 05 00 00 10 0B");
   EXPECT_EQ(to_hex(frap_v2_updu(0, 5, {"A.TXT", 5})),

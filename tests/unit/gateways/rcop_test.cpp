@@ -70,6 +70,7 @@ class Reassembly : public testing::Test {
   RcopReassembler reassembler{config};
 };
 
+// F.8.1(1)
 TEST(Rcop, header_is_laid_out_as_in_the_worked_example) {
   const auto updus = segments("MAP.BIN", counting(5000), 3, 0x2A);
   ASSERT_EQ(updus.size(), 3u);
@@ -82,6 +83,7 @@ TEST(Rcop, header_is_laid_out_as_in_the_worked_example) {
   EXPECT_EQ(to_hex(ByteSpan(updus[2]).first(10)), "30 2A 00 02 10 02 E8 E9 EA EB");
 }
 
+// F.8.1(2)
 TEST(Rcop, every_prefix_of_a_header_is_refused_and_reserved_bits_are_ignored) {
   const Bytes updu = *from_hex("30 2A 00 02 10 02");
   for (std::size_t n = 0; n < updu.size(); ++n) EXPECT_FALSE(decode_rcop(ByteSpan(updu).first(n)));
@@ -89,6 +91,7 @@ TEST(Rcop, every_prefix_of_a_header_is_refused_and_reserved_bits_are_ignored) {
   EXPECT_EQ(decode_rcop(*from_hex("3F 2A 00 02 10 02"))->header, (RcopHeader{3, 0x2A, 2, 0x1002}));
 }
 
+// F.8.3(1)
 TEST(Rcop, a_file_that_fills_its_last_segment_needs_no_short_one) {
   const auto sizes = [](std::size_t p) {
     std::vector<std::size_t> octets;
@@ -108,6 +111,7 @@ TEST_F(Reassembly, boundary_sizes_complete_on_their_last_segment) {
   }
 }
 
+// F.8.3(2)
 TEST_F(Reassembly, order_and_repeats_do_not_matter) {
   Rng rng(7);
   const Bytes content = counting(5000);

@@ -33,6 +33,7 @@ Bytes content_of(std::size_t size, std::uint64_t seed = 1) {
   return bytes;
 }
 
+// F.10.2.2(2), F.10.2.3(3)
 TEST(Relay, a_file_crosses_and_is_acknowledged) {
   for (const std::size_t size : {0u, 1u, 2030u, 2031u, 4072u, 20000u}) {
     SCOPED_TRACE(size);

@@ -89,6 +89,34 @@ void RelayWorld::bind(Side side) {
   if (s.core == nullptr || s.bound) return;
   s.bound = true;
   tell(side, gateways::SisBound{static_cast<std::uint16_t>(subnet.mtu)});
+  if (subnet.udop_mtu > 0) set_udop(side, true);
+}
+
+void RelayWorld::set_udop(Side side, bool bound) {
+  Station& s = station(side);
+  if (s.core == nullptr) return;
+  ++s.udop_binding;
+  if (bound) {
+    s.core->on_udop(now(), gateways::SisBound{static_cast<std::uint16_t>(subnet.udop_mtu)});
+  } else {
+    s.core->on_udop(now(), gateways::SisLost{});
+  }
+  pump(side);
+}
+
+// The node tells nothing of a U_PDU without ARQ, and loses those that wait if the binding ends.
+void RelayWorld::submit_udop(Side side, const gateways::SisUnidata& updu) {
+  Station& s = station(side);
+  ++s.udop_sent;
+  s.last_unidata = updu;
+  s.line_free = std::max(s.line_free, now()) + subnet.per_updu;
+  const bool lost = rng_.chance(subnet.udop_lost) || s.muted;
+  after(s.line_free - now(), [this, side, updu, lost, binding = s.udop_binding] {
+    Station& to = station(side == kLeft ? kRight : kLeft);
+    if (lost || station(side).udop_binding != binding || to.core == nullptr) return;
+    to.core->on_udop(now(), gateways::SisIndication{station(side).address, SapId{7}, updu.updu});
+    pump(side == kLeft ? kRight : kLeft);
+  });
 }
 
 void RelayWorld::lose_connection(Side side, Duration outage) {
@@ -135,6 +163,8 @@ void RelayWorld::pump(Side side) {
     if (!step(side)) return;
     if (auto* request = std::get_if<gateways::StoreRequest>(&*action)) {
       serve(side, std::move(*request));
+    } else if (const auto* udop = std::get_if<RelayCore::UdopUnidata>(&*action)) {
+      submit_udop(side, udop->unidata);
     } else {
       submit(side, std::move(std::get<gateways::SisUnidata>(*action)));
     }
@@ -169,6 +199,7 @@ void RelayWorld::submit(Side side, gateways::SisUnidata updu) {
   Station& s = station(side);
   ++s.updus_sent;
   s.last_updu = updu.updu;
+  s.last_unidata = updu;
   s.block_octets += block_octets_of(updu.updu);
   if (s.flow_off) ++s.sent_while_off;
   if (++s.queued > subnet.queue_max && !s.flow_off) {

@@ -28,7 +28,9 @@ struct SubnetOptions {
   std::size_t queue_max = 1000;  // the flow goes off above, and on again at half
   Duration per_updu = std::chrono::seconds(2);
   std::size_t mtu = 2048;
-  bool transfers[2] = {};  // stations with the transfer service
+  bool transfers[2] = {};    // stations with the transfer service
+  std::size_t udop_mtu = 0;  // of SAP 7; 0: no station is bound to it
+  double udop_lost = 0;      // share of U_PDUs without ARQ that do not arrive
 };
 
 class RelayWorld {
@@ -70,10 +72,14 @@ class RelayWorld {
   std::filesystem::path inbox_path(Side side) { return station(side).store_config.inbox; }
   gateways::SqliteStore::Config& store_config(Side side) { return station(side).store_config; }
   file_relay::RelayCore& core(Side side) { return *station(side).core; }
+  std::uint64_t udop_sent(Side side) const { return stations_[side].udop_sent; }
+  /// Tells a relay that SAP 7 is lost, or bound again.
+  void set_udop(Side side, bool bound);
   std::uint64_t updus_sent(Side side) const { return stations_[side].updus_sent; }
   /// Octets of blocks of the transfer service that a station has handed to its node.
   std::uint64_t block_octets(Side side) const { return stations_[side].block_octets; }
   const Bytes& last_updu(Side side) const { return stations_[side].last_updu; }
+  const gateways::SisUnidata& last_unidata(Side side) const { return stations_[side].last_unidata; }
   std::uint64_t sent_while_off(Side side) const { return stations_[side].sent_while_off; }
   std::size_t outstanding_peak(Side side) const { return stations_[side].outstanding_peak; }
   std::uint64_t events(Side side, file_relay::RelayEvent::Kind kind) {
@@ -107,8 +113,11 @@ class RelayWorld {
     std::vector<gateways::SpoolId> sent;
     std::uint64_t kills = 0;
     std::uint64_t updus_sent = 0;
+    std::uint64_t udop_sent = 0;
+    std::uint64_t udop_binding = 0;
     std::uint64_t block_octets = 0;
     Bytes last_updu;
+    gateways::SisUnidata last_unidata;  // by either SAP
     std::uint64_t sent_while_off = 0;
     std::size_t outstanding_peak = 0;
     std::map<file_relay::RelayEvent::Kind, std::uint64_t> events;
@@ -123,6 +132,7 @@ class RelayWorld {
   void pump(Side side);
   void serve(Side side, gateways::StoreRequest request);
   void submit(Side side, gateways::SisUnidata updu);
+  void submit_udop(Side side, const gateways::SisUnidata& updu);
   void arrive(Side from, const gateways::SisUnidata& updu, std::uint64_t binding, bool reject);
   void tell(Side side, const gateways::SisEvent& event);
   bool all_delivered();
