@@ -1063,6 +1063,37 @@ Result<TransferNews> after_wrong_file(TransferTable& table, const TransferTable:
 
 }  // namespace
 
+/// Finishes a transfer whose file is there already, or has no room in the inbox. Returns nothing if
+/// the file is to be made from its octets.
+Result<std::optional<TransferNews>> SqliteStore::finish_without_octets(
+    const TransferTable::Row& row, const FinishTransfer& operation) {
+  using Finished = std::optional<TransferNews>;
+  const auto begun = begun_row(row);
+  if (!begun) return begun.error();
+  if (*begun) {
+    auto published = publish_transfer(row, **begun, operation.now);
+    if (!published) return published.error();
+    return Finished(std::move(published).value());
+  }
+  const auto by_bftp = find_by_bftp({.key = operation.key,
+                                     .source_sap = kRcopSap,
+                                     .updu_id = row.updu_id,
+                                     .manifest = row.manifest,
+                                     .now = operation.now});
+  if (!by_bftp) return by_bftp.error();
+  if (*by_bftp) {
+    if (auto ended = TransferTable(db_).end(row.id, operation.now); !ended) return ended.error();
+    return Finished(repeat_of(**by_bftp));
+  }
+  const auto full = inbox_quota_problem(operation.key.source, row.manifest.size, operation.quota);
+  if (!full) return full.error();
+  if (!*full) return Finished();
+  TransferNews news;  // its octets stay until it is offered again
+  news.state = TransferNews::State::no_room;
+  news.text = **full;
+  return Finished(std::move(news));
+}
+
 Result<StoreAnswer> SqliteStore::run(const FinishTransfer& operation) {
   TransferTable table(db_);
   const auto row = table.find(operation.key);
@@ -1074,31 +1105,9 @@ Result<StoreAnswer> SqliteStore::run(const FinishTransfer& operation) {
     news.repeated = true;
     return StoreAnswer(std::move(news));
   }
-  const auto begun = begun_row(**row);
-  if (!begun) return begun.error();
-  if (*begun) {
-    auto published = publish_transfer(**row, **begun, operation.now);
-    if (!published) return published.error();
-    return StoreAnswer(std::move(published).value());
-  }
-  const auto by_bftp = find_by_bftp({.key = operation.key,
-                                     .source_sap = kRcopSap,
-                                     .updu_id = (*row)->updu_id,
-                                     .manifest = (*row)->manifest,
-                                     .now = operation.now});
-  if (!by_bftp) return by_bftp.error();
-  if (*by_bftp) {
-    if (auto ended = table.end((*row)->id, operation.now); !ended) return ended.error();
-    return StoreAnswer(repeat_of(**by_bftp));
-  }
-  const auto full =
-      inbox_quota_problem(operation.key.source, (*row)->manifest.size, operation.quota);
-  if (!full) return full.error();
-  if (*full) {  // its octets stay until it is offered again
-    news.state = TransferNews::State::no_room;
-    news.text = **full;
-    return StoreAnswer(std::move(news));
-  }
+  auto early = finish_without_octets(**row, operation);
+  if (!early) return early.error();
+  if (*early) return StoreAnswer(std::move(**early));
   auto image = table.image(**row);
   if (!image && image.error().code != ErrorCode::bad_checksum) return image.error();
   auto content = image ? file_of(**row, *image) : image.error();

@@ -143,6 +143,8 @@ class SqliteStore {
   std::uint64_t arriving_max(const StationQuota& quota) const;
   Result<std::optional<std::string>> inbox_quota_problem(Address source, std::uint64_t octets,
                                                          const StationQuota& quota);
+  Result<std::optional<TransferNews>> finish_without_octets(const TransferTable::Row& row,
+                                                            const FinishTransfer& operation);
   Result<TransferNews> go_on(const TransferTable::Row& row, const OpenTransfer& operation);
   Result<TransferNews> begin_transfer(const OpenTransfer& operation);
   Result<std::optional<std::string>> find_by_bftp(const OpenTransfer& operation);
