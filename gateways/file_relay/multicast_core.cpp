@@ -162,7 +162,7 @@ bool MulticastCore::request(Instant now, const gateways::TransferKey& key, Contr
   const p_mul::MessageName name{p_mul::NodeId{key.source.value}, key.number};
   const bool there = std::any_of(arriving.begin(), arriving.end(),
                                  [&](const auto& one) { return one.name == name; });
-  // What was suspended may have been given up here meanwhile.
+  // A suspended message may have been given up here meanwhile.
   if (!there && action != ControlAction::resume) return false;
   if (action == ControlAction::cancel) p_mul_.on_refused(now, name);
   outbox_.push(

@@ -261,6 +261,7 @@ void MulticastReceiverCore::tell(const TransferKey& key, const TransferNews& new
         event.kind = RelayEvent::Kind::file_received;
       }
       event.detail = news.inbox_name;
+      if (news.holes.empty()) event.sha256 = news.sha256;
       if (!news.holes.empty()) {
         event.detail += "; " + std::to_string(news.holes.octets()) + " octets are missing";
       }

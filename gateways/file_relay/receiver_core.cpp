@@ -155,6 +155,7 @@ bool ReceiverCore::on_store_result(Instant now, const StoreResult& result) {
   counters_.add(stored->repeated ? RelayReceiverCounter::repeats : RelayReceiverCounter::files);
   emit(stored->repeated ? RelayEvent::Kind::repeat_received : RelayEvent::Kind::file_received,
        *file, stored->inbox_name);
+  events_.back().sha256 = gateways::sha256_of(*file->content);
   acknowledge(*file);
   files_.erase(file);
   return true;

@@ -157,7 +157,7 @@ void RelayCore::on_udop(Instant now, const gateways::SisEvent& event) {
 
 void RelayCore::on_own_silence(Instant now, bool silent) {
   silent_ = silent;
-  multicast_.on_own_silence(now, silent);
+  if (multicast_.enabled()) multicast_.on_own_silence(now, silent);
 }
 
 // FRAP comes by RCOP (Table F-2), so here an acknowledgement is an unknown application.

@@ -618,7 +618,8 @@ std::string RelayService::status() {
   proto::RelayStatus status;
   *status.mutable_program() = host_.program();
   status.set_bound(core_.bound());
-  status.set_p_mul_problem(core_.multicast().problem());
+  const std::string& problem = core_.multicast().problem();
+  if (!problem.empty()) status.set_p_mul_problem(problem);
   for (const TransferStatus& from : core_.transfers()) {
     proto::Transfer& transfer = *status.add_transfers();
     transfer.set_id(static_cast<double>(from.item.value));
@@ -692,6 +693,8 @@ void RelayService::carry_out(const RelayEvent& event) {
   if (!event.name.empty()) {
     line.kv("name", std::string_view(event.name)).kv("octets", event.octets);
   }
+  if (!event.sha256.empty()) line.kv("sha256", hex_digits(event.sha256));
+  if (event.took) line.kv("seconds", to_seconds(*event.took));
   if (event.attempt != 0) line.kv("attempt", event.attempt);
   if (!event.detail.empty()) line.kv("detail", std::string_view(event.detail));
 }

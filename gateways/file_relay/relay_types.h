@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "gateways/common/sis_port.h"
 #include "gateways/common/store_port.h"
+#include "s5066d/base/bytes.h"
 #include "s5066d/base/ids.h"
 #include "s5066d/base/result.h"
 #include "s5066d/base/time.h"
@@ -86,7 +88,9 @@ struct RelayEvent {
   std::uint64_t octets = 0;
   std::uint32_t attempt = 0;
   std::string detail;
-  std::uint32_t request = 0;  // number of our `get` that a received file answers
+  Bytes sha256{};                  // of a received file
+  std::optional<Duration> took{};  // from the offer of a received file to its place in the inbox
+  std::uint32_t request = 0;       // number of our `get` that a received file answers
 };
 /// Returns an event about a file of the spool; `transfer` names it in the lines of both stations.
 RelayEvent event_of(RelayEvent::Kind kind, const gateways::SpoolItem& item, std::string transfer,

@@ -356,6 +356,8 @@ void TransferReceiver::on_news(Instant now, Transfers::iterator at, TransferNews
       } else {
         counters_.add(TransferReceiverCounter::files);
         emit(RelayEvent::Kind::file_received, *at, news.inbox_name);
+        events_.back().sha256 = transfer.manifest.sha256;
+        events_.back().took = now - transfer.begun;
       }
       outbox_.push(key.source, DoneMessage{number, news.had_it, done_digest_of(transfer.manifest)});
       return forget(at);

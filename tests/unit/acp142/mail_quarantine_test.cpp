@@ -55,7 +55,7 @@ TEST_F(MailQuarantineTest, a_full_folder_takes_no_more_and_says_so) {
   ASSERT_FALSE(more);
   EXPECT_EQ(more.error().code, ErrorCode::queue_full);
   EXPECT_TRUE(quarantine.keep(kShip, Bytes(40, 3)));
-  EXPECT_FALSE(quarantine.keep(kShip, {}));
+  EXPECT_FALSE(quarantine.keep(kShip, Bytes{}));
   EXPECT_TRUE(quarantine.keep(kShip, Bytes(60, 1))) << "what is there is known";
   std::filesystem::remove_all(config.directory);
   EXPECT_TRUE(quarantine.keep(kShip, Bytes(41, 2)));
@@ -63,10 +63,10 @@ TEST_F(MailQuarantineTest, a_full_folder_takes_no_more_and_says_so) {
 
 TEST_F(MailQuarantineTest, a_disk_that_cannot_be_written_leaves_nothing_behind) {
   config.inbox_hook = [](gateways::Inbox::Step) { return ENOSPC; };
-  EXPECT_FALSE(MailQuarantine(config).keep(kShip, {1}));
+  EXPECT_FALSE(MailQuarantine(config).keep(kShip, Bytes{1}));
   EXPECT_EQ(files(), 0u);
   config.inbox_hook = {};
-  EXPECT_TRUE(MailQuarantine(config).keep(kShip, {1}));
+  EXPECT_TRUE(MailQuarantine(config).keep(kShip, Bytes{1}));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <fstream>
 #include <set>
@@ -84,6 +85,14 @@ TEST(Transfer, a_file_crosses_whole_with_its_name) {
     EXPECT_EQ(world.inbox(kRight), (Files{{"MAP.BIN", content_of(size)}}));
     EXPECT_EQ(world.block_octets(kLeft), size);
     EXPECT_EQ(world.events(kLeft, Kind::service_found), 1u);
+    const auto& log = world.log(kRight);
+    const auto received = std::find_if(log.begin(), log.end(), [](const RelayEvent& event) {
+      return event.kind == Kind::file_received;
+    });
+    ASSERT_NE(received, log.end());
+    EXPECT_EQ(received->sha256, gateways::sha256_of(content_of(size)));
+    ASSERT_TRUE(received->took);
+    EXPECT_LT(*received->took, minutes(10));
   }
 }
 
