@@ -108,14 +108,16 @@ std::optional<gateways::GradeSettings> grade_of(const options::variables_map& gi
   return settings;
 }
 
-/// Returns the priority that is given, if any. Prints what is wrong and returns nothing if it is
-/// none.
-std::optional<std::optional<std::uint8_t>> priority_of(const options::variables_map& given) {
-  if (!given.count("priority")) return std::optional<std::uint8_t>();
+/// Reads the priority, if one is given. Prints what is wrong and returns false if it is none.
+bool read_priority(const options::variables_map& given, std::optional<std::uint8_t>& priority) {
+  if (!given.count("priority")) return true;
   const unsigned value = given["priority"].as<unsigned>();
-  if (value <= 15) return std::optional(static_cast<std::uint8_t>(value));
-  usage("--priority is 0 to 15");
-  return std::nullopt;
+  if (value > 15) {
+    usage("--priority is 0 to 15");
+    return false;
+  }
+  priority = static_cast<std::uint8_t>(value);
+  return true;
 }
 
 std::optional<int> put(const Config& config, const ServiceArguments& arguments,
@@ -126,12 +128,12 @@ std::optional<int> put(const Config& config, const ServiceArguments& arguments,
   }
   auto stations = stations_of(*config, given["to"].as<std::string>());
   const auto grade = grade_of(given);
-  const auto priority = priority_of(given);
-  if (!stations || !grade || !priority) return posix::kExitUsage;
+  std::optional<std::uint8_t> priority;
+  if (!stations || !grade || !read_priority(given, priority)) return posix::kExitUsage;
   return file_relay::put_files(relay, *config,
                                {.files = arguments.words,
                                 .to = std::move(*stations),
-                                .priority = *priority,
+                                .priority = priority,
                                 .grade = *grade,
                                 .wait = given.count("wait") > 0 || given.count("progress") > 0,
                                 .progress = given.count("progress") > 0});
