@@ -32,12 +32,13 @@ def sending(given):
 def run(world, given):
     traffic = world.program("s5066-traffic")
     protocol = "tcp" if given.tcp else "udp"
+    wait_s = given.time + (0 if given.tcp else given.settle)
     receiver = world.start("receiver", world.within(
         "bravo", traffic, protocol, "receive", "--bind", ADDRESSES["bravo"], "--json", "--interval",
-        given.interval, *(["--svg", pathlib.Path(given.svg).resolve()] if given.svg else [])))
+        given.interval, "--quiet-end", wait_s,
+        *(["--svg", pathlib.Path(given.svg).resolve()] if given.svg else [])))
     until(lambda: world.listens("bravo", 5201, protocol[0]), "the receiver")
     sender = world.start("sender", world.within("alpha", traffic, *sending(given)))
-    wait_s = given.time + (0 if given.tcp else given.settle)
     try:
         receiver.wait(wait_s)
     except Exception:
