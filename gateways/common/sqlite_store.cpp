@@ -1044,7 +1044,7 @@ Result<Bytes> SqliteStore::file_of(const TransferTable::Row& row, ByteSpan image
 
 namespace {
 
-/// Drops a transfer whose octets gave a wrong file too often, or that lacks the older version as
+/// Drops a transfer whose octets gave a wrong file too often, or whose difference gives no file, as
 /// `no_base` then explains. Otherwise returns what the receiver still has.
 Result<TransferNews> after_wrong_file(TransferTable& table, const TransferTable::Row& row,
                                       const std::string* no_base) {
@@ -1118,12 +1118,17 @@ Result<StoreAnswer> SqliteStore::run(const FinishTransfer& operation) {
   }
   const bool from_disk = !content && content.error().code == ErrorCode::io;
   if (from_disk) return content.error();
-  const bool no_base = !content && content.error().code == ErrorCode::not_found;
-  // Damaged blocks are asked for again; if the blocks are right and the file is wrong, all is.
+  // Damaged blocks are asked for again; if the blocks are right and the file is wrong, all is. The
+  // short sums of a signature can match by chance, so a difference that gives another file is not
+  // asked for again: the sender sends the file itself.
+  std::optional<std::string> no_base;
+  if (image && (*row)->manifest.form == ImageForm::delta) {
+    no_base = content ? "the difference gives another file" : content.error().detail;
+  }
   if (image) {
     if (auto rejected = table.reject(**row); !rejected) return rejected.error();
   }
-  auto refused = after_wrong_file(table, **row, no_base ? &content.error().detail : nullptr);
+  auto refused = after_wrong_file(table, **row, no_base ? &*no_base : nullptr);
   if (!refused) return refused.error();
   return StoreAnswer(std::move(refused).value());
 }

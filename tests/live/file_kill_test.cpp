@@ -27,6 +27,9 @@ namespace fs = std::filesystem;
 constexpr std::size_t kFileOctets = 20'000;
 constexpr int kKillsForOneFile = 10;
 constexpr int kBetweenKillsMsMax = 2'500;
+// The cable at full speed is as slow as a loaded machine makes it: at a load of 45 on two cores the
+// last of five files came three minutes after the last kill.
+constexpr std::chrono::seconds kArrivalMax{600};
 
 int from_environment(const char* name, int value) {
   const char* text = std::getenv(name);
@@ -127,12 +130,13 @@ TEST(LiveFileKill, no_file_is_lost_doubled_or_altered_whichever_process_dies) {
   for (int i = 0; i < files; ++i) {
     const std::string name = "f" + std::to_string(i);
     const std::string to = i % 2 == 0 ? "bravo" : "alpha";
-    EXPECT_TRUE(await([&] {
+    const auto arrived = [&] {
       return pair.received(name, to) == contents[static_cast<std::size_t>(i)];
-    })) << name
-        << pair.log("alpha-relay") << pair.log("bravo-relay");
+    };
+    EXPECT_TRUE(await(arrived, kArrivalMax))
+        << name << pair.log("alpha-relay") << pair.log("bravo-relay");
   }
-  EXPECT_TRUE(await([&] { return stations.queues_are_empty(); }));
+  EXPECT_TRUE(await([&] { return stations.queues_are_empty(); }, kArrivalMax));
   EXPECT_EQ(files_in(pair.folder() / "bravo-inbox") + files_in(pair.folder() / "alpha-inbox"),
             static_cast<std::size_t>(files));
   std::cout << "killed: " << stations.relays_killed() << " relays and " << stations.servers_killed()
@@ -141,6 +145,7 @@ TEST(LiveFileKill, no_file_is_lost_doubled_or_altered_whichever_process_dies) {
     const auto figures = stations.sent_again(name);
     report(name, figures);
     EXPECT_LE(figures.again_max, figures.in_flight_max);
+    EXPECT_EQ(figures.confirmed_again, 0u);
   }
 }
 

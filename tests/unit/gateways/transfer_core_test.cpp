@@ -9,6 +9,7 @@
 #include <set>
 
 #include "gateways/common/block_digests.h"
+#include "gateways/common/image_codec.h"
 #include "gateways/common/sha256.h"
 #include "gateways/file_relay/relay_core.h"
 #include "gateways/file_relay/transfer_messages.h"
@@ -421,6 +422,41 @@ TEST(Transfer, a_longer_block_from_the_same_offset_takes_the_place_of_a_shorter_
   const auto answer = ask(gateways::FinishTransfer{key, {1'700'000'000}});
   ASSERT_TRUE(answer);
   EXPECT_EQ(std::get<gateways::TransferNews>(*answer).state, gateways::TransferNews::State::done);
+}
+
+TEST(Transfer, a_difference_that_gives_another_file_is_answered_so_that_the_file_comes_whole) {
+  RelayWorld world(1, both());
+  auto store = gateways::SqliteStore::open(world.store_config(kRight));
+  ASSERT_TRUE(store);
+  const UtcSeconds at{1'700'000'000};
+  const auto ask = [&](gateways::StoreOperation operation) {
+    return store->execute(gateways::StoreRequest{{1}, std::move(operation)}).answer;
+  };
+  const auto arrive = [&](std::uint32_t number, const gateways::TransferManifest& manifest,
+                          const Bytes& image) {
+    const gateways::TransferKey key{Address{0x01020300}, number};
+    EXPECT_TRUE(ask(gateways::OpenTransfer{
+        .key = key, .source_sap = gateways::kRcopSap, .manifest = manifest, .now = at}));
+    const auto blocks = std::make_shared<const std::vector<gateways::SaveBlocks::Block>>(
+        1, gateways::SaveBlocks::Block{0, image});
+    EXPECT_TRUE(ask(gateways::SaveBlocks{key, blocks, at}));
+    const auto answer = ask(gateways::FinishTransfer{key, at});
+    return std::get<gateways::TransferNews>(*answer);
+  };
+  const Bytes old = content_of(20'000);
+  EXPECT_EQ(arrive(7, manifest_of(old), old).state, gateways::TransferNews::State::done);
+  Bytes next = old;
+  next[9000] ^= 1;
+  Bytes other = old;
+  other[9000] ^= 2;
+  const Bytes image = *gateways::delta_image(*gateways::signature_of(old), other);
+  gateways::TransferManifest manifest = manifest_of(next);
+  manifest.form = gateways::ImageForm::delta;
+  manifest.base = manifest_of(old).sha256;
+  manifest.image_octets = static_cast<std::uint32_t>(image.size());
+  const auto news = arrive(8, manifest, image);
+  EXPECT_EQ(news.state, gateways::TransferNews::State::no_base);
+  EXPECT_EQ(news.text, "the difference gives another file");
 }
 
 TEST(Transfer, what_one_station_has_begun_is_limited_and_ends_with_the_life_of_the_file) {
