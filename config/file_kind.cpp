@@ -8,8 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "config/proto/address_book.pb.h"
 #include "config/proto/gateway.pb.h"
 #include "config/proto/node.pb.h"
+#include "s5066d/base/nearest.h"
 
 namespace s5066::config {
 namespace {
@@ -249,6 +251,12 @@ std::vector<Kind> kinds() {
           {proto::IpClient::descriptor(), "s5066-ip"}};
 }
 
+/// True if the name is nearly that of a row of an address book. The mail gateway has `stations`,
+/// which is a mistyped `station` there.
+bool is_mistyped_row(const std::string& name, const google::protobuf::Descriptor& wanted) {
+  return &wanted == proto::AddressBook::descriptor() && nearest(name, {"station", "group"});
+}
+
 }  // namespace
 
 std::optional<FileFinding> find_foreign_text(std::string_view text) {
@@ -268,7 +276,7 @@ std::optional<FileFinding> find_other_program(std::string_view text,
     });
   };
   const auto unknown = unknown_to(wanted);
-  if (unknown == names.end()) return std::nullopt;
+  if (unknown == names.end() || is_mistyped_row(unknown->first, wanted)) return std::nullopt;
   const char* reader = "this program";
   for (const Kind& kind : kinds()) {
     if (kind.message == &wanted) reader = kind.program;
