@@ -124,8 +124,9 @@ TEST(AddressBook, a_row_needs_a_name_and_an_address_of_the_right_kind) {
 }
 
 TEST(AddressBook, a_mistyped_row_is_no_configuration_of_the_mail_gateway) {
-  EXPECT_EQ(problems_of("stations { name: \"x\" address: \"1.2.0.1\" }"),
-            "stations:1:1: stations: unknown field; did you mean station?\n");
+  EXPECT_NE(problems_of("stations { name: \"x\" address: \"1.2.0.1\" }")
+                .find("stations:1:1: stations: unknown field; did you mean station?"),
+            std::string::npos);
   EXPECT_NE(problems_of("spool_directory: \"x\"").find("this is a configuration of s5066-relay"),
             std::string::npos);
 }
