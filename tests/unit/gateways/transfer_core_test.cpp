@@ -31,7 +31,7 @@ constexpr Side kLeft = RelayWorld::kLeft;
 constexpr Side kRight = RelayWorld::kRight;
 /// Octets of a large file that the node may have and that may be sent again after a break: three
 /// quarters of the limit for one station.
-constexpr std::uint64_t kWindow = SenderCore::Config().station_outstanding_max * 3 / 4 * 2033;
+const std::uint64_t kWindow = SenderCore::Config().station_outstanding_max * 3 / 4 * 2033;
 
 Bytes content_of(std::size_t size, std::uint64_t seed = 1) {
   Rng rng(seed);
