@@ -87,13 +87,11 @@ Result<StreamId> PeerSession::open(Instant now, const Target& target, bool compr
     shared_.counters.add(StreamCounter::refused_limit);
     return Error{ErrorCode::queue_full, "too many streams are open"};
   }
-  if (!heard_at_ || silent_since_) {
-    const auto of_ours = std::count_if(streams_.begin(), streams_.end(),
-                                       [](const auto& entry) { return entry.first.ours; });
-    if (static_cast<std::size_t>(of_ours) >= share()) {
-      shared_.counters.add(StreamCounter::refused_limit);
-      return Error{ErrorCode::queue_full, "too many streams wait for this station"};
-    }
+  const auto of_ours = std::count_if(streams_.begin(), streams_.end(),
+                                     [](const auto& entry) { return entry.first.ours; });
+  if (static_cast<std::size_t>(of_ours) >= own_streams_max()) {
+    shared_.counters.add(StreamCounter::refused_limit);
+    return Error{ErrorCode::queue_full, "too many streams to this station are open"};
   }
   Stream& stream = make(now, {true, next_number_++}, compress);
   stream.target = target;
@@ -289,7 +287,16 @@ void PeerSession::on_peer_lost(Instant now) {
   }
 }
 
-/// Streams that one peer may open, or that may wait for a station that does not answer.
+/// Streams that this end may have to the station: a part of what other stations leave, so that
+/// stations that do not answer never hold all.
+std::size_t PeerSession::own_streams_max() const {
+  const StreamsConfig& config = shared_.config;
+  const std::size_t left = config.streams_max - (shared_.stations.size() - streams_.size());
+  const bool answers = heard_at_ && !silent_since_;
+  return std::max<std::size_t>(1, answers ? left - left / config.own_part : left / 2);
+}
+
+/// Streams that the peer may open.
 std::size_t PeerSession::share() const {
   return std::max(shared_.config.streams_max / 2, shared_.config.peer_streams_sure);
 }

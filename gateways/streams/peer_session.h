@@ -175,6 +175,7 @@ class PeerSession {
   void on_frame(Instant now, const ProbeFrame& probe);
   void answer_closed(StreamName name);
   void on_peer_lost(Instant now);
+  std::size_t own_streams_max() const;
   std::size_t share() const;
   bool may_make(StreamName name, bool opens) const;
   Stream* peer_stream(Instant now, StreamName name, bool opens);

@@ -21,10 +21,11 @@ struct StreamsConfig {
   bool compress = true;
 
   std::size_t streams_max = 512;
-  /// One peer opens at most half of streams_max, and so does this end to a station that does not
-  /// answer; this number is always allowed.
+  /// One peer opens at most half of streams_max, or this number if that is more.
   std::size_t peer_streams_sure = 8;
-  /// All peers together leave one part in this number of streams_max to this end.
+  /// All peers together leave one part in this number of streams_max, rounded down, to this end.
+  /// This end opens to one station at most what all others leave without such a part, or half of
+  /// what they leave if the station does not answer; one stream in any case while there is room.
   std::size_t own_part = 4;
   /// Limit for one peer: streams with data whose OPEN has not come.
   std::size_t unopened_streams_max = 16;

@@ -230,7 +230,9 @@ TEST(Streams, a_stream_above_the_limit_is_refused_at_either_end) {
   StreamsConfig config;
   config.streams_max = 3;
   VirtualLink link(8, 3, config);
-  for (int i = 0; i < 3; ++i) link.open(0, 1, {.to_server = 10, .to_client = 20'000'000});
+  link.open(0, 1, {.to_server = 10, .to_client = 20'000'000});
+  link.run_for(1min);  // the station has answered
+  for (int i = 0; i < 2; ++i) link.open(0, 1, {.to_server = 10, .to_client = 20'000'000});
   EXPECT_FALSE(link.core(0).request_open(link.now(), address(1), {"host", 80}).ok());
   link.run_for(1min);
   EXPECT_EQ(link.opened(1), 3u);
@@ -336,6 +338,36 @@ TEST(Streams, a_station_that_never_answers_holds_half_of_the_streams_at_most) {
     EXPECT_TRUE(core.request_open(now, address(2), {"host", 80}).ok()) << i;
   }
   EXPECT_FALSE(core.request_open(now, address(2), {"host", 80}).ok());
+  EXPECT_TRUE(core.request_open(now, address(3), {"host", 80}).ok());
+}
+
+TEST(Streams, stations_that_never_answer_leave_streams_to_others) {
+  StreamsConfig config;
+  config.streams_max = 100;
+  StreamsCore core(config, 1);
+  const Instant now(1s);
+  const auto open_all = [&](unsigned station) {
+    std::size_t count = 0;
+    while (core.request_open(now, address(station), {"host", 80}).ok()) ++count;
+    return count;
+  };
+  EXPECT_EQ(open_all(2), 50u);
+  EXPECT_EQ(open_all(3), 25u);
+  EXPECT_EQ(open_all(4), 12u);
+  EXPECT_EQ(open_all(2), 0u);
+  EXPECT_TRUE(core.request_open(now, address(5), {"host", 80}).ok());
+}
+
+TEST(Streams, a_station_that_was_heard_and_vanishes_leaves_streams_to_others) {
+  StreamsConfig config;
+  config.streams_max = 100;
+  StreamsCore core(config, 1);
+  const Instant now(1s);
+  core.on_sis(now, gateways::SisIndication{address(2), SapId{9}, updu_of(5, {})});
+  std::size_t count = 0;
+  // Nothing is confirmed or rejected any more.
+  while (core.request_open(now, address(2), {"host", 80}).ok()) ++count;
+  EXPECT_EQ(count, 75u);
   EXPECT_TRUE(core.request_open(now, address(3), {"host", 80}).ok());
 }
 
