@@ -2,6 +2,7 @@
 // Builds DNS messages for tests.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>

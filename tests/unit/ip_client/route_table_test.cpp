@@ -40,7 +40,8 @@ TEST(RouteTable, cut_prefixes_hold_exactly_what_the_longest_prefix_gives_to_a_st
   Rng rng(7);
   for (int round = 0; round < 300; ++round) {
     std::vector<Route> routes;
-    for (std::uint32_t i = 0; i <= rng.below(12); ++i) {
+    const std::uint64_t rows = 1 + rng.below(12);
+    for (std::uint64_t i = 0; i < rows; ++i) {
       const auto bits = static_cast<std::uint8_t>(24 + rng.below(9));
       const std::uint32_t address = (0x0A010100 | rng.below(256)) & (~0U << (32 - bits));
       const Route route = row(address, bits, rng.chance(0.5) ? kCapable : kOther);
