@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <cctype>
 #include <set>
@@ -52,6 +54,12 @@ bool is_too_wide(const ip_client::IpPrefix& prefix) {
   return prefix.contains(loopback.address) || loopback.contains(prefix.address);
 }
 
+bool is_unspecified(const std::string& text) {
+  ip_client::IpAddress address{.v6 = text.find(':') != std::string::npos};
+  const int family = address.v6 ? AF_INET6 : AF_INET;
+  return inet_pton(family, text.c_str(), address.octets.data()) == 1 && address.is_unspecified();
+}
+
 void check_proxy(const Section& proxy, const ip_client::IpConfig& setup) {
   if (setup.proxy.interactive_priority < setup.proxy.priority) {
     proxy.complain("interactive_priority", "must not be below priority");
@@ -71,6 +79,10 @@ void check_proxy(const Section& proxy, const ip_client::IpConfig& setup) {
     proxy.complain("dns", "needs enabled: true");
   }
   const ip_client::DnsConfig& dns = setup.proxy.dns;
+  // The answer to a host must come from the address that it has asked.
+  if (is_unspecified(dns.address)) {
+    proxy.nested("dns").complain("address", "must be one address of this host");
+  }
   if (dns.resolver && !dns.answer) {
     proxy.nested("dns").complain("resolver", "is of no use without answer: true");
   }

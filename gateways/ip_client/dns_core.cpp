@@ -24,7 +24,7 @@ void DnsCore::on_message(Instant now, DnsClientId client, ByteSpan message, bool
     return refuse(client, dns_refusal(message, unsupported ? DnsOutcome::not_implemented
                                                            : DnsOutcome::malformed));
   }
-  Waiting waiting{client, std::move(question).value(), kDnsAnswerOctetsMax};
+  Waiting waiting{client, std::move(question).value(), kDnsTcpOctetsMax};
   if (by_udp) waiting.octets_max = waiting.question.udp_octets;
   Bytes key = encode_dns_question(waiting.question, 0);
   if (const auto cached = cache_.find(key); cached != cache_.end()) {
@@ -74,7 +74,7 @@ void DnsCore::on_answer(Instant now, DnsQueryId id, ByteSpan message) {
   auto answer = parse_dns_answer(message, found->second.asked);
   if (!answer) {
     counters_.add(DnsCounter::answers_refused);
-    return end(now, id, {});
+    return end_and_keep(now, id, {});
   }
   counters_.add(DnsCounter::answered);
   const bool lasting =
@@ -83,27 +83,38 @@ void DnsCore::on_answer(Instant now, DnsQueryId id, ByteSpan message) {
   Cached outcome{.message = Bytes(message.begin(), message.end()),
                  .answer = std::move(answer).value()};
   outcome.until = now + std::clamp(ttl, config_.ttl_min, config_.ttl_max);
-  end(now, id, std::move(outcome));
+  end_and_keep(now, id, std::move(outcome));
 }
 
 void DnsCore::on_failed(Instant now, DnsQueryId id) {
   now_ = now;
   if (!queries_.contains(id)) return;
   counters_.add(DnsCounter::failed);
-  end(now, id, {});
+  end_and_keep(now, id, {});
 }
 
-/// Answers all clients of the question and keeps the outcome.
-void DnsCore::end(Instant now, DnsQueryId id, Cached outcome) {
-  const auto node = queries_.extract(id);
-  const Query& query = node.mapped();
+void DnsCore::on_not_asked(Instant now, DnsQueryId id) {
+  now_ = now;
+  if (!queries_.contains(id)) return;
+  counters_.add(DnsCounter::failed);
+  end(now, id, {.at = now});
+}
+
+/// Answers all clients of the question.
+DnsCore::Query DnsCore::end(Instant now, DnsQueryId id, const Cached& outcome) {
+  Query query = std::move(queries_.extract(id).mapped());
   by_key_.erase(query.key);
   actions_.emplace_back(Release{id});
+  for (const Waiting& waiting : query.waiting) reply_from(now, outcome, waiting);
+  return query;
+}
+
+void DnsCore::end_and_keep(Instant now, DnsQueryId id, Cached outcome) {
   outcome.at = now;
   // A failure is kept, too (RFC 2308 section 7), so that a client that repeats itself does not fill
   // the line.
   outcome.until = std::max(outcome.until, now + config_.ttl_min);
-  for (const Waiting& waiting : query.waiting) reply_from(now, outcome, waiting);
+  const Query query = end(now, id, outcome);
   keep(now, query.key, std::move(outcome));
 }
 

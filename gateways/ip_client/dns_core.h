@@ -66,6 +66,8 @@ class DnsCore {
   void on_answer(Instant now, DnsQueryId query, ByteSpan message);
   /// The far end cannot answer.
   void on_failed(Instant now, DnsQueryId query);
+  /// The question could not be sent, so the next one may go at once.
+  void on_not_asked(Instant now, DnsQueryId query);
   void on_deadline(Instant now);
 
   std::optional<Action> poll_action();
@@ -95,7 +97,8 @@ class DnsCore {
 
   void refuse(DnsClientId client, std::optional<Bytes> reply);
   void reply_from(Instant now, const Cached& cached, const Waiting& waiting);
-  void end(Instant now, DnsQueryId query, Cached outcome);
+  Query end(Instant now, DnsQueryId query, const Cached& outcome);
+  void end_and_keep(Instant now, DnsQueryId query, Cached outcome);
   void keep(Instant now, const Bytes& key, Cached cached);
   void forget(std::map<Bytes, Cached>::iterator entry);
 

@@ -110,6 +110,16 @@ void set_u16(Bytes& message, std::size_t at, std::uint16_t value) {
   message[at + 1] = static_cast<std::uint8_t>(value);
 }
 
+/// Appends options without content.
+void put_options(Bytes& out, std::uint16_t udp_octets, std::uint32_t flags) {
+  set_u16(out, 10, static_cast<std::uint16_t>(get_u16(out, 10) + 1));
+  out.push_back(0);
+  put_u16(out, kOpt);
+  put_u16(out, udp_octets);
+  put_u32(out, flags);
+  put_u16(out, 0);
+}
+
 std::uint32_t ttl_of(const Record& record) {
   return record.ttl > kTtlMax ? 0 : record.ttl;
 }
@@ -136,16 +146,15 @@ Result<DnsQuestion> parse_dns_question(ByteSpan message) {
   question.type = get_u16(message, *past);
   question.klass = get_u16(message, *past + 2);
   std::size_t at = *past + 4;
-  bool options = false;
   for (std::size_t i = 0; i < counts.additional; ++i) {
     const auto record = read_record(message, at);
     if (!record) return record.error();
     at = record->past;
     if (record->type != kOpt) continue;
-    if (options || message[record->name_at] != 0) {
+    if (question.options || message[record->name_at] != 0) {
       return dns_error(ErrorCode::bad_field, "the options");
     }
-    options = true;
+    question.options = true;
     question.dnssec_ok = (record->ttl & kDnssecOk) != 0;
     question.udp_octets = std::max<std::size_t>(record->klass, kUdpOctetsMin);
   }
@@ -164,13 +173,7 @@ Bytes encode_dns_question(const DnsQuestion& question, std::uint16_t id) {
   append(out, in_lower_case(question.name));
   put_u16(out, question.type);
   put_u16(out, question.klass);
-  if (!question.dnssec_ok) return out;
-  set_u16(out, 10, 1);
-  out.push_back(0);
-  put_u16(out, kOpt);
-  put_u16(out, kUdpOctetsOffered);
-  put_u32(out, kDnssecOk);
-  put_u16(out, 0);
+  if (question.dnssec_ok) put_options(out, kUdpOctetsOffered, kDnssecOk);
   return out;
 }
 
@@ -205,7 +208,10 @@ Result<DnsAnswer> parse_dns_answer(ByteSpan message, ByteSpan asked) {
     const auto record = read_record(message, at);
     if (!record) return record.error();
     at = record->past;
-    if (record->type == kOpt) continue;
+    if (record->type == kOpt) {
+      answer.options = true;
+      continue;
+    }
     answer.ttl_at.push_back(record->ttl_at);
     const std::uint32_t own = ttl_of(*record);
     if (i < counts.answers) {
@@ -229,10 +235,12 @@ Bytes dns_answer_for(const DnsQuestion& question, const Bytes& message, const Dn
   Bytes out = message;
   set_u16(out, 0, question.id);
   std::copy(question.name.begin(), question.name.end(), out.begin() + kDnsHeaderOctets);
+  if (question.options && !answer.options) put_options(out, kDnsQuestionOctetsMax, 0);
   if (out.size() > octets_max) {
     out.resize(past_question);
     set_u16(out, 2, get_u16(out, 2) | kTruncated);
     for (const std::size_t count_at : {6, 8, 10}) set_u16(out, count_at, 0);
+    if (question.options) put_options(out, kDnsQuestionOctetsMax, 0);
     return out;
   }
   const auto aged =
@@ -255,6 +263,7 @@ Bytes dns_failure(const DnsQuestion& question, DnsOutcome outcome) {
   append(out, question.name);
   put_u16(out, question.type);
   put_u16(out, question.klass);
+  if (question.options) put_options(out, kDnsQuestionOctetsMax, 0);
   return out;
 }
 

@@ -16,7 +16,8 @@ namespace s5066::ip_client {
 
 inline constexpr std::size_t kDnsHeaderOctets = 12;
 inline constexpr std::size_t kDnsQuestionOctetsMax = 512;
-inline constexpr std::size_t kDnsAnswerOctetsMax = 8192;
+inline constexpr std::size_t kDnsAnswerOctetsMax = 8192;  // of the far end
+inline constexpr std::size_t kDnsTcpOctetsMax = 65535;    // that a client takes by TCP
 
 /// Outcomes of RFC 1035 section 4.1.1 that we give or keep.
 enum class DnsOutcome : std::uint8_t {
@@ -34,6 +35,7 @@ struct DnsQuestion {
   Bytes name;               // in wire form, uncompressed, as the client wrote it
   std::uint16_t type = 0;
   std::uint16_t klass = 0;
+  bool options = false;  // the client takes options (RFC 6891)
   bool dnssec_ok = false;
   std::size_t udp_octets = 512;  // of an answer that the client takes by UDP
 };
@@ -52,15 +54,17 @@ struct DnsAnswer {
   /// told.
   std::optional<Duration> ttl;
   std::vector<std::size_t> ttl_at;  // offsets of all times to live
+  bool options = false;             // it has options (RFC 6891)
 };
 
 /// Reads the answer to a question that encode_dns_question() made. Any input is safe. An answer to
 /// another question, or one that says that it is truncated, is an error.
 Result<DnsAnswer> parse_dns_answer(ByteSpan message, ByteSpan asked);
 
-/// Returns the answer for a client: with its id, its spelling of the name, and times to live that
-/// are `age` shorter. An answer of more than `octets_max` octets becomes one without records that
-/// says that it is truncated (RFC 2181 section 9).
+/// Returns the answer for a client: with its id, its spelling of the name, options if it has sent
+/// some (RFC 6891 section 6.1.1), and times to live that are `age` shorter. An answer of more than
+/// `octets_max` octets becomes one without records that says that it is truncated (RFC 2181 section
+/// 9).
 Bytes dns_answer_for(const DnsQuestion& question, const Bytes& message, const DnsAnswer& answer,
                      Duration age, std::size_t octets_max);
 

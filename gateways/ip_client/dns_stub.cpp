@@ -18,9 +18,9 @@ namespace {
 constexpr std::size_t kStubStepsMax = 100'000;
 constexpr int kStubBacklog = 16;
 constexpr std::size_t kStubConnectionsMax = 64;
-constexpr std::size_t kConnectionQuestionsMax = 16;  // without an answer, of one connection
+// Questions of one connection without an answer, and answers that it has not taken.
+constexpr std::size_t kConnectionQuestionsMax = 16;
 constexpr std::chrono::seconds kStubRetry{1};
-constexpr std::chrono::seconds kStubIdle{10};  // of a connection without open questions
 
 }  // namespace
 
@@ -99,10 +99,11 @@ void DnsStub::stop() {
   streams_.clear();
 }
 
-std::uint16_t DnsStub::port() const {
+std::optional<DnsStub::Tcp::endpoint> DnsStub::endpoint() const {
   error_code error;
   const auto endpoint = acceptor_.local_endpoint(error);
-  return error ? std::uint16_t{0} : endpoint.port();
+  if (error) return std::nullopt;
+  return endpoint;
 }
 
 // --- Clients -------------------------------------------------------------------------------------
@@ -145,7 +146,7 @@ void DnsStub::accept() {
 }
 
 void DnsStub::wait_idle(const std::shared_ptr<TcpClient>& client) {
-  client->idle.expires_after(kStubIdle);
+  client->idle.expires_after(config_.connection_idle);
   client->idle.async_wait([this, client](error_code cancelled) {
     if (cancelled || client->closed || client->open > 0) return;
     close(client);
@@ -154,7 +155,7 @@ void DnsStub::wait_idle(const std::shared_ptr<TcpClient>& client) {
 
 void DnsStub::read(const std::shared_ptr<TcpClient>& client) {
   if (client->closed || client->reading || client->ended) return;
-  if (client->open >= kConnectionQuestionsMax) return;
+  if (client->open + client->out.size() >= kConnectionQuestionsMax) return;
   client->reading = true;
   client->socket.async_read_some(asio::buffer(client->buffer),
                                  [this, client](error_code error, std::size_t octets) {
@@ -162,9 +163,8 @@ void DnsStub::read(const std::shared_ptr<TcpClient>& client) {
                                    if (client->closed) return;
                                    if (!error) return take(client, octets);
                                    client->ended = true;
-                                   if (error != asio::error::eof || client->open == 0) {
-                                     close(client);
-                                   }
+                                   const bool answered = client->open == 0 && client->out.empty();
+                                   if (error != asio::error::eof || answered) close(client);
                                  });
 }
 
@@ -245,7 +245,7 @@ void DnsStub::drain() {
 
 void DnsStub::carry_out(DnsCore::Ask& ask) {
   const auto stream = hooks_.open(DnsFrames::framed(ask.message));
-  if (!stream) return core_.on_failed(hooks_.now(), ask.query);
+  if (!stream) return core_.on_not_asked(hooks_.now(), ask.query);
   questions_[*stream].query = ask.query;
   streams_[ask.query] = *stream;
 }
@@ -274,7 +274,8 @@ void DnsStub::carry_out(DnsCore::Reply& reply) {
     if (stopping_ || client->closed) return;
     const bool answered = client->open == 0 && client->out.empty();
     if (client->ended && answered) return close(client);
-    if (answered) wait_idle(client);
+    // A client that takes no answers is given up, too.
+    if (client->open == 0) wait_idle(client);
     write(client);
     read(client);
   });

@@ -43,8 +43,8 @@ class DnsStub {
   /// Opens the listeners. If they cannot be opened, that is logged.
   void start();
   void stop();
-  /// The TCP port that is listened on; 0 if none is.
-  std::uint16_t port() const;
+  /// Where it listens by TCP, if it does.
+  std::optional<boost::asio::ip::tcp::endpoint> endpoint() const;
 
   /// Events of a stream. They return false if it is not one of the stub.
   bool on_octets(streams::StreamId id, ByteSpan octets);

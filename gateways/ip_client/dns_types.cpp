@@ -16,7 +16,7 @@ constexpr CounterTable<DnsCounter> kDnsTable({
     {DnsCounter::answers_refused, "dns_answers_refused", "answers",
      "answers of the far end that are malformed or belong to another question"},
     {DnsCounter::failed, "dns_failed", "questions",
-     "questions that the far end did not answer in time or at all"},
+     "questions that could not be sent, or that the far end did not answer in time or at all"},
     {DnsCounter::cached, "dns_cached", "answers", "answers in the cache now", CounterKind::gauge},
 });
 

@@ -16,6 +16,8 @@ struct DnsConfig {
   std::string address;  // of the stub, which answers this host; empty: no stub
   std::uint16_t port = 1053;
   Duration timeout = std::chrono::minutes(5);  // of one question
+  /// A TCP client without open questions is closed when it neither asks nor takes answers so long.
+  Duration connection_idle = std::chrono::seconds(10);
   // For far ends.
   bool answer = false;                // their questions go to the resolver of this host
   std::optional<IpAddress> resolver;  // instead of those in /etc/resolv.conf

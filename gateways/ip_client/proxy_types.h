@@ -30,6 +30,7 @@ struct ProxyConfig {
   DnsConfig dns;
   bool compress = true;
   std::uint32_t streams_max = 512;
+  Duration connect_time = std::chrono::minutes(1);  // for all addresses of a server together
   std::uint8_t priority = 4;
   std::uint8_t interactive_priority = 6;
 };

@@ -21,7 +21,6 @@ using streams::StreamEvent;
 namespace {
 
 constexpr std::size_t kStepsMax = 1'000'000;
-constexpr std::chrono::seconds kConnectTime{60};
 constexpr std::chrono::seconds kAcceptRetry{1};
 constexpr Duration kRefusedLogInterval = std::chrono::minutes(1);
 constexpr std::size_t kAddressesMax = 8;  // of one name that are tried
@@ -65,6 +64,8 @@ struct TcpProxy::Dial {
   Tcp::resolver resolver;
   Tcp::socket socket;
   asio::steady_timer timer;
+  std::chrono::steady_clock::time_point until{};
+  std::uint64_t attempt = 0;             // number of the address that is tried
   std::vector<Tcp::endpoint> addresses;  // to be tried, last one first
   std::vector<Bytes> early;              // octets that came meanwhile, bounded by the stream
   bool ended = false;
@@ -397,16 +398,18 @@ std::optional<streams::StreamId> TcpProxy::ask_far_resolver(ByteSpan question) {
 /// Connects a stream of the far end to the resolver of this host. A resolver whose address is that
 /// of our own stub would ask by radio and is left out.
 void TcpProxy::dial_resolver(const std::shared_ptr<Dial>& dial) {
-  if (!config_.dns.answer) return not_allowed(dial);
+  if (!config_.dns.answer) return not_allowed(dial, "dns.answer is false");
   const auto resolvers =
       config_.dns.resolver ? std::vector{*config_.dns.resolver} : resolvers_of_host();
   for (const IpAddress& resolver : resolvers) {
-    if (is_own_listener(resolver, config_.dns.resolver_port)) continue;
-    dial->addresses.emplace_back(asio::ip::make_address(to_string(resolver)),
-                                 config_.dns.resolver_port);
+    const auto address = asio::ip::make_address(to_string(resolver));
+    if (is_own_listener(ip_of(address), config_.dns.resolver_port)) continue;
+    dial->addresses.emplace_back(address, config_.dns.resolver_port);
   }
   std::reverse(dial->addresses.begin(), dial->addresses.end());
-  if (dial->addresses.empty()) return not_allowed(dial);
+  if (dial->addresses.empty()) {
+    return not_allowed(dial, "the only resolver is the stub itself; set dns.resolver");
+  }
   counters_.add(ProxyCounter::dns_served);
   far_questions_.emplace(dial->id, DnsFrames(kDnsQuestionOctetsMax));
   connect_next(dial);
@@ -538,19 +541,33 @@ void TcpProxy::carry_out(gateways::SisUnidata& unidata) {
 
 // --- Connections to servers ----------------------------------------------------------------------
 
+std::vector<TcpProxy::Tcp::endpoint> TcpProxy::listeners() const {
+  std::vector<Tcp::endpoint> found;
+  for (const auto* const acceptor : {&socks_, &transparent_v4_, &transparent_v6_}) {
+    if (!*acceptor) continue;
+    error_code error;
+    const auto endpoint = (*acceptor)->local_endpoint(error);
+    if (!error) found.push_back(endpoint);
+  }
+  const auto dns = dns_ ? dns_->endpoint() : std::nullopt;
+  if (dns) found.push_back(*dns);
+  return found;
+}
+
 /// A far end that reached our listeners could use the radio as an application of this host.
 bool TcpProxy::is_own_listener(const IpAddress& address, std::uint16_t port) const {
-  const auto has_port = [port](const std::optional<Tcp::acceptor>& one) {
-    error_code error;
-    return one && one->local_endpoint(error).port() == port && !error;
+  const auto reaches = [&](const Tcp::endpoint& listener) {
+    if (listener.port() != port) return false;
+    const IpAddress at = ip_of(listener.address());
+    // The kernel takes the unspecified address of a server for loopback.
+    if (!at.is_unspecified())
+      return at == address || (address.is_unspecified() && at.is_loopback());
+    if (address.is_loopback() || address.is_unspecified()) return true;
+    const auto own = addresses_of_host();
+    return std::find(own.begin(), own.end(), address) != own.end();
   };
-  const bool dns = dns_ && dns_->port() == port;
-  if (!dns && !has_port(socks_) && !has_port(transparent_v4_) && !has_port(transparent_v6_)) {
-    return false;
-  }
-  if (address.is_loopback() || address.is_unspecified()) return true;
-  const auto own = addresses_of_host();
-  return std::find(own.begin(), own.end(), address) != own.end();
+  const auto all = listeners();
+  return std::any_of(all.begin(), all.end(), reaches);
 }
 
 bool TcpProxy::allowed(const IpAddress& address, std::uint16_t port) const {
@@ -569,9 +586,10 @@ void TcpProxy::carry_out(const streams::Opened& opened) {
     counters_.add(ProxyCounter::refused_limit);
     return dial_failed(dial, ResetCode::limit);
   }
-  dial->timer.expires_after(kConnectTime);
+  dial->until = std::chrono::steady_clock::now() + config_.connect_time;
+  dial->timer.expires_at(dial->until);
   dial->timer.async_wait([this, dial](error_code error) {
-    if (!error && !dial->over) dial_failed(dial, ResetCode::unreachable);
+    if (!error && !dial->over && dial->attempt == 0) dial_failed(dial, ResetCode::unreachable);
   });
   if (opened.target == kFarResolver) return dial_resolver(dial);
   error_code error;
@@ -599,42 +617,55 @@ void TcpProxy::resolved(const std::shared_ptr<Dial>& dial) {
     return !allowed(ip_of(endpoint.address()), endpoint.port());
   });
   if (!dial->addresses.empty()) return connect_next(dial);
-  not_allowed(dial);
+  not_allowed(dial, "`allow` lacks it");
 }
 
-void TcpProxy::not_allowed(const std::shared_ptr<Dial>& dial) {
+void TcpProxy::not_allowed(const std::shared_ptr<Dial>& dial, std::string_view reason) {
   counters_.add(ProxyCounter::not_allowed);
   LogLine(log_, LogLevel::warning, "server_not_allowed")
       .kv("server", std::string_view(dial->target.host))
-      .kv("port", unsigned{dial->target.port});
+      .kv("port", unsigned{dial->target.port})
+      .kv("reason", reason);
   dial_failed(dial, ResetCode::not_allowed);
 }
 
+/// Tries the next address for its part of the time that is left.
 void TcpProxy::connect_next(const std::shared_ptr<Dial>& dial) {
+  const std::uint64_t attempt = ++dial->attempt;
+  const auto left = dial->until - std::chrono::steady_clock::now();
+  dial->timer.expires_after(left / static_cast<int>(dial->addresses.size()));
+  dial->timer.async_wait([this, dial, attempt](error_code cancelled) {
+    if (cancelled || dial->over || attempt != dial->attempt) return;
+    if (!dial->addresses.empty()) return connect_next(dial);
+    counters_.add(ProxyCounter::connect_failed);
+    dial_failed(dial, ResetCode::unreachable);
+  });
   const Tcp::endpoint endpoint = dial->addresses.back();
   dial->addresses.pop_back();
   error_code ignored;
   dial->socket.close(ignored);
-  dial->socket.async_connect(endpoint, [this, dial](error_code error) {
-    if (dial->over) return;
-    if (error && !dial->addresses.empty()) return connect_next(dial);
-    if (error) {
-      counters_.add(ProxyCounter::connect_failed);
-      const bool refused = error == asio::error::connection_refused;
-      return dial_failed(dial, refused ? ResetCode::refused : ResetCode::unreachable);
-    }
-    dial->over = true;
-    dial->timer.cancel();
-    counters_.add(ProxyCounter::connected);
-    auto connection = std::make_shared<ProxyConnection>(std::move(dial->socket), connection_hooks_);
-    connection->stream = dial->id;
-    connections_.insert(connection);
-    by_stream_[dial->id] = connection;
-    dials_.erase(dial->id);
-    for (Bytes& octets : dial->early) connection->write(std::move(octets));
-    if (dial->ended) connection->write_end();
-    connection->serve_connected();
+  dial->socket.async_connect(endpoint, [this, dial, attempt](error_code error) {
+    if (dial->over || attempt != dial->attempt) return;
+    if (!error) return connected(dial);
+    if (!dial->addresses.empty()) return connect_next(dial);
+    counters_.add(ProxyCounter::connect_failed);
+    const bool refused = error == asio::error::connection_refused;
+    dial_failed(dial, refused ? ResetCode::refused : ResetCode::unreachable);
   });
+}
+
+void TcpProxy::connected(const std::shared_ptr<Dial>& dial) {
+  dial->over = true;
+  dial->timer.cancel();
+  counters_.add(ProxyCounter::connected);
+  auto connection = std::make_shared<ProxyConnection>(std::move(dial->socket), connection_hooks_);
+  connection->stream = dial->id;
+  connections_.insert(connection);
+  by_stream_[dial->id] = connection;
+  dials_.erase(dial->id);
+  for (Bytes& octets : dial->early) connection->write(std::move(octets));
+  if (dial->ended) connection->write_end();
+  connection->serve_connected();
 }
 
 /// Resets the stream and forgets the server.

@@ -14,6 +14,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gateways/common/sis_port.h"
@@ -99,9 +100,11 @@ class TcpProxy {
 
   // Connections to servers.
   void resolved(const std::shared_ptr<Dial>& dial);
-  void not_allowed(const std::shared_ptr<Dial>& dial);
+  void not_allowed(const std::shared_ptr<Dial>& dial, std::string_view reason);
   void connect_next(const std::shared_ptr<Dial>& dial);
+  void connected(const std::shared_ptr<Dial>& dial);
   void dial_failed(const std::shared_ptr<Dial>& dial, streams::ResetCode code);
+  std::vector<Tcp::endpoint> listeners() const;
   bool is_own_listener(const IpAddress& address, std::uint16_t port) const;
   bool allowed(const IpAddress& address, std::uint16_t port) const;
 

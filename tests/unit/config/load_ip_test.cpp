@@ -100,6 +100,27 @@ TEST(ConfigLoad, an_interface_has_a_name_of_plain_characters) {
   }
 }
 
+TEST(ConfigLoad, a_dns_stub_has_one_address) {
+  const auto with = [](const std::string& address) {
+    return parse_ip("f",
+                    "routes { prefix: \"10.2.0.0/16\" station: \"1.2.3.4\" }\n"
+                    "tcp_proxy { dns { address: \"" +
+                        address + "\" } }");
+  };
+  for (const char* const address : {"127.0.0.1", "192.168.1.1", "::1"}) {
+    const auto loaded = with(address);
+    ASSERT_TRUE(loaded.value) << all_lines(loaded.problems);
+    EXPECT_EQ(loaded.value->proxy.dns.address, address);
+  }
+  for (const char* const address : {"0.0.0.0", "::", "0:0::0"}) {
+    const auto loaded = with(address);
+    EXPECT_FALSE(loaded.value) << address;
+    EXPECT_NE(all_lines(loaded.problems).find("must be one address of this host"),
+              std::string::npos)
+        << all_lines(loaded.problems);
+  }
+}
+
 TEST(ConfigLoad, interception_is_off_by_default_and_refused_with_a_wide_route) {
   EXPECT_FALSE(ip_client::ProxyConfig{}.transparent);
   const std::string row = "tcp_proxy { transparent: true }\nroutes { station: \"1.2.3.4\" prefix: ";

@@ -114,6 +114,32 @@ TEST_F(DnsCoreTest, a_far_end_that_never_answers_gives_server_failure_in_time) {
   EXPECT_EQ(asked.size(), 2u);
 }
 
+TEST_F(DnsCoreTest, a_question_that_could_not_be_sent_is_asked_again_at_once) {
+  const auto client = ask("a");
+  core.on_not_asked(now, asked[0].query);
+  drain();
+  EXPECT_EQ(outcome_of(client), 2u);
+  EXPECT_TRUE(open.empty());
+  EXPECT_EQ(count(DnsCounter::failed), 1u);
+  EXPECT_EQ(count(DnsCounter::cached), 0u);
+  ask("a");
+  EXPECT_EQ(asked.size(), 2u);
+}
+
+TEST_F(DnsCoreTest, an_answer_of_the_largest_size_goes_whole_by_tcp_with_options) {
+  Bytes question = test::dns_question("a", {.additional = 1});
+  test::add_options(question, 1232, false);
+  const auto client = send(question, false);
+  Bytes largest = test::dns_answer(asked[0].message, 300);
+  largest[7] = 2;
+  const std::size_t rest = 8192 - largest.size() - 12;  // behind the head of a record
+  test::add_record(largest, 16, 300, Bytes(rest, 'x'));
+  ASSERT_EQ(largest.size(), 8192u);
+  answer(asked[0].query, largest);
+  EXPECT_EQ(replies[client].size(), 8192u + 11);
+  EXPECT_EQ(get_u16(replies[client], 2) & 0x0200, 0);
+}
+
 TEST_F(DnsCoreTest, a_hostile_answer_is_refused_and_gives_server_failure) {
   const auto client = ask("a");
   Bytes wrong = test::dns_answer(asked[0].message, 300);

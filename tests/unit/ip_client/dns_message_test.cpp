@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "gateways/ip_client/dns_frames.h"
 #include "gateways/ip_client/resolver_list.h"
 #include "s5066d/base/rng.h"
@@ -179,6 +181,46 @@ TEST(DnsMessage, an_answer_that_does_not_fit_says_so) {
   EXPECT_EQ(cut.size(), asked.size());
   EXPECT_EQ(get_u16(cut, 2), 0x8300);
   EXPECT_EQ(get_u16(cut, 6), 0);
+}
+
+TEST(DnsMessage, a_client_with_options_gets_options_and_another_none) {
+  Bytes with = test::dns_question("a", {.additional = 1});
+  test::add_options(with, 1232, false);
+  const auto question = parse_dns_question(with);
+  ASSERT_TRUE(question.ok());
+  const Bytes asked = encode_dns_question(*question, 1);
+  Bytes message = test::dns_answer(asked, 300, 40);
+  const auto answer = parse_dns_answer(message, asked);
+  ASSERT_TRUE(answer.ok());
+  EXPECT_FALSE(answer->options);
+  const Bytes options = *from_hex("00 0029 0200 00000000 0000");
+  const auto has_options = [&](const Bytes& got) {
+    return get_u16(got, 10) == 1 && got.size() > options.size() &&
+           std::equal(options.begin(), options.end(), got.end() - 11);
+  };
+  const std::size_t whole = message.size() + options.size();
+  const Bytes fits = dns_answer_for(*question, message, *answer, seconds(0), whole);
+  EXPECT_EQ(fits.size(), whole);
+  EXPECT_TRUE(has_options(fits));
+  const Bytes cut = dns_answer_for(*question, message, *answer, seconds(0), whole - 1);
+  EXPECT_EQ(cut.size(), asked.size() + options.size());
+  EXPECT_TRUE(has_options(cut));
+  EXPECT_TRUE(has_options(dns_failure(*question, DnsOutcome::server_failure)));
+
+  // The options of the resolver are not followed by others.
+  message[11] = 1;
+  test::add_options(message, 4096, false);
+  const auto own = parse_dns_answer(message, asked);
+  ASSERT_TRUE(own.ok());
+  EXPECT_TRUE(own->options);
+  EXPECT_EQ(dns_answer_for(*question, message, *own, seconds(0), 65535).size(), message.size());
+
+  const auto without = parse_dns_question(test::dns_question("a"));
+  EXPECT_EQ(get_u16(dns_answer_for(*without, test::dns_answer(asked, 300),
+                                   *parse_dns_answer(test::dns_answer(asked, 300), asked),
+                                   seconds(0), 512),
+                    10),
+            0);
 }
 
 TEST(DnsMessage, a_refusal_never_answers_an_answer) {

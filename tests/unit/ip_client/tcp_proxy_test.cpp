@@ -4,6 +4,8 @@
 #include "gateways/ip_client/tcp_proxy.h"
 
 #include <gtest/gtest.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/udp.hpp>
@@ -184,8 +186,8 @@ class TcpProxyTest : public testing::Test {
         while (const auto question = frames.poll_message()) {
           ++resolver.questions;
           if (!resolver.answers) continue;
-          const auto octets =
-              std::make_shared<Bytes>(DnsFrames::framed(test::dns_answer(*question, 300)));
+          const auto octets = std::make_shared<Bytes>(
+              DnsFrames::framed(test::dns_answer(*question, 300, resolver.records)));
           asio::async_write(socket, asio::buffer(*octets), [octets](error_code, std::size_t) {});
         }
       }
@@ -203,6 +205,7 @@ class TcpProxyTest : public testing::Test {
     }
     Tcp::acceptor acceptor;
     std::size_t questions = 0;
+    std::size_t records = 1;  // of an answer
     bool answers = true;
   };
   void use_dns(const Resolver& resolver) {
@@ -276,6 +279,22 @@ TEST_F(TcpProxyTest, a_refused_server_resets_the_client) {
   EXPECT_EQ(client->got.size(), kReplies);
   EXPECT_EQ(counter(*bravo, "proxy_connect_failed"), 1u);
   EXPECT_TRUE(log.has("the server refused the connection"));
+}
+
+TEST_F(TcpProxyTest, a_server_that_does_not_answer_is_given_up_in_time) {
+  bravo_config.connect_time = std::chrono::seconds(1);
+  start();
+  // The queue of this server has room for one connection, and it accepts none.
+  Tcp::acceptor server(io, Tcp::v4());
+  server.bind(Tcp::endpoint(asio::ip::address_v4::loopback(), 0));
+  server.listen(0);
+  Tcp::socket first(io);
+  first.connect(server.local_endpoint());
+  auto client = connect(server.local_endpoint().port());
+  client->send(Bytes{'x'});
+  EXPECT_TRUE(until([&] { return client->ended; }));
+  EXPECT_EQ(counter(*bravo, "proxy_connect_failed"), 1u);
+  EXPECT_EQ(counter(*bravo, "proxy_connected"), 0u);
 }
 
 TEST_F(TcpProxyTest, a_server_that_is_not_allowed_is_not_connected_to) {
@@ -389,6 +408,60 @@ TEST_F(TcpProxyTest, questions_by_tcp_are_answered_each_with_its_id) {
   EXPECT_EQ(ids, (std::set<std::uint16_t>{1, 2, 3}));
 }
 
+TEST_F(TcpProxyTest, answers_that_wait_are_written_before_a_client_that_ended_is_closed) {
+  Resolver resolver(io);
+  use_dns(resolver);
+  start();
+  UdpClient first(io, alpha_config.dns.port);
+  first.ask(test::dns_question("mail.example"));
+  ASSERT_TRUE(until([&] { return !first.got.empty(); }));
+  // The answers come from the cache, before the end of the client is read.
+  Client& client = *clients.emplace_back(std::make_unique<Client>(io));
+  client.socket.connect(Tcp::endpoint(asio::ip::address_v4::loopback(), alpha_config.dns.port));
+  client.read();
+  Bytes octets;
+  for (std::uint16_t id = 1; id <= 5; ++id) {
+    append(octets, DnsFrames::framed(test::dns_question("mail.example", {.id = id})));
+  }
+  client.send(octets);
+  client.socket.shutdown(Tcp::socket::shutdown_send);
+  ASSERT_TRUE(until([&] { return client.ended; }));
+  DnsFrames frames(65535);
+  frames.on_octets(client.got);
+  std::size_t answers = 0;
+  while (frames.poll_message()) ++answers;
+  EXPECT_EQ(answers, 5u);
+}
+
+TEST_F(TcpProxyTest, a_client_that_takes_no_answers_is_not_read_and_then_closed) {
+  constexpr std::size_t kQuestions = 10'000;
+  Resolver resolver(io);
+  resolver.records = 200;
+  use_dns(resolver);
+  alpha_config.dns.connection_idle = std::chrono::seconds(2);
+  start();
+  UdpClient first(io, alpha_config.dns.port);
+  first.ask(test::dns_question("mail.example"));
+  ASSERT_TRUE(until([&] { return !first.got.empty(); }));
+  // The answers have more than 30 MB, which the kernel does not keep.
+  Client& client = *clients.emplace_back(std::make_unique<Client>(io));
+  client.socket.connect(Tcp::endpoint(asio::ip::address_v4::loopback(), alpha_config.dns.port));
+  const Bytes question = DnsFrames::framed(test::dns_question("mail.example"));
+  Bytes octets;
+  for (std::size_t i = 0; i < kQuestions; ++i) append(octets, question);
+  client.send(octets);
+  const auto state = [&] {
+    tcp_info info{};
+    socklen_t size = sizeof info;
+    ::getsockopt(client.socket.native_handle(), IPPROTO_TCP, TCP_INFO, &info, &size);
+    return int{info.tcpi_state};
+  };
+  ASSERT_EQ(state(), TCP_ESTABLISHED);
+  EXPECT_TRUE(until([&] { return state() == TCP_CLOSE; }));
+  EXPECT_GT(counter(*alpha, "dns_questions"), 16u);
+  EXPECT_LT(counter(*alpha, "dns_questions"), kQuestions);
+}
+
 TEST_F(TcpProxyTest, a_far_end_that_does_not_answer_dns_gives_server_failure) {
   Resolver resolver(io);
   use_dns(resolver);
@@ -428,7 +501,22 @@ TEST_F(TcpProxyTest, our_own_stub_is_no_resolver_for_a_far_end) {
   ASSERT_TRUE(until([&] { return !client.got.empty(); }));
   EXPECT_EQ(outcome_of(client.got), 2u);
   EXPECT_EQ(counter(*bravo, "dns_questions"), 0u);
+  EXPECT_TRUE(log.has("the only resolver is the stub itself"));
   EXPECT_EQ(counter(*bravo, "proxy_not_allowed"), 1u);
+}
+
+TEST_F(TcpProxyTest, a_stub_on_one_address_does_not_take_the_place_of_a_resolver_on_another) {
+  Resolver resolver(io);
+  use_dns(resolver);
+  bravo_config.dns.address = "127.0.0.2";
+  bravo_config.dns.port = bravo_config.dns.resolver_port;
+  start();
+  ASSERT_FALSE(log.has("dns_unavailable"));
+  UdpClient client(io, alpha_config.dns.port);
+  client.ask(test::dns_question("mail.example"));
+  ASSERT_TRUE(until([&] { return !client.got.empty(); }));
+  EXPECT_EQ(outcome_of(client.got), 0u);
+  EXPECT_EQ(resolver.questions, 1u);
 }
 
 TEST_F(TcpProxyTest, a_far_end_reaches_the_resolver_with_nothing_but_questions) {
