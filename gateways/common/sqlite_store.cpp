@@ -32,6 +32,11 @@ constexpr std::int64_t kFilesUntilIdIsReused = kFilesUntilIdIsNew + 32;
 
 constexpr std::uint8_t kPriorityMax = 15;
 
+/// The files of a station in the inbox are looked at once in so long; until then those that were
+/// moved out count.
+constexpr std::int64_t kInboxCountS = 60;
+constexpr std::size_t kInboxUsesMax = 1000;
+
 constexpr const char* kTooManyOctets = "too many octets have begun to arrive";
 
 constexpr const char* kReserveSuffix = ".reserve";
@@ -552,7 +557,8 @@ Result<StoreAnswer> SqliteStore::run(const StoreFile& file) {
     row = **found;  // an earlier try got as far as the row
   } else {
     if (auto disk = check_disk(); !disk) return disk.error();
-    const auto full = inbox_quota_problem(file.source, file.content->size(), file.quota);
+    const auto full =
+        inbox_quota_problem(file.source, file.content->size(), 0, file.quota, file.now);
     if (!full) return full.error();
     if (*full) return Error{ErrorCode::refused, **full};
     auto inserted = insert_received(file, sha256);
@@ -740,9 +746,14 @@ Result<StoreAnswer> SqliteStore::run(const Purge& operation) {
        "DELETE FROM outgoing WHERE id = ?1 AND finished_utc < ?2 AND state IN ('delivered', "
        "'failed', 'expired', 'sent')"},
       before);
-  auto received = purge(
-      "SELECT id FROM received INDEXED BY received_by_source",
-      {"DELETE FROM received WHERE id = ?1 AND state = 'delivered' AND received_utc < ?2"}, before);
+  const auto in_inbox = rows_of_inbox(before);
+  Result<void> received = in_inbox ? Result<void>() : in_inbox.error();
+  if (in_inbox) {
+    received =
+        purge("SELECT id FROM received INDEXED BY received_by_source",
+              {"DELETE FROM received WHERE id = ?1 AND state = 'delivered' AND received_utc < ?2"},
+              before, *in_inbox);
+  }
   auto offered = TransferTable(db_).purge({operation.now.value - config_.keep_partial_s}, {before},
                                           operation.now);
   if (!sent) return sent.error();
@@ -826,18 +837,19 @@ Result<TransferNews> SqliteStore::go_on(const TransferTable::Row& row,
   if (!use) return use.error();
   const std::uint64_t octets =
       use->octets - row.manifest.image_octets + operation.manifest.image_octets;
-  const auto full =
-      inbox_quota_problem(operation.key.source, operation.manifest.size, operation.quota);
-  if (!full) return full.error();
   if (octets > arriving_max(operation.quota)) {
     news.state = TransferNews::State::no_room;
     news.text = kTooManyOctets;
     return news;
   }
-  if (*full && row.received == 0) {  // otherwise it is one of those that lie there
-    news.state = TransferNews::State::no_room;
-    news.text = **full;
-    return news;
+  if (row.received == 0) {  // otherwise it is one of those that lie there
+    const auto full = offer_quota_problem(operation, row.id);
+    if (!full) return full.error();
+    if (*full) {
+      news.state = TransferNews::State::no_room;
+      news.text = **full;
+      return news;
+    }
   }
   if (auto updated = table.update(row, operation); !updated) return updated.error();
   auto have = table.have(row.id);
@@ -871,7 +883,7 @@ Result<TransferNews> SqliteStore::begin_transfer(const OpenTransfer& operation) 
     news.text = kTooManyOctets;
     return news;
   }
-  const auto full = inbox_quota_problem(operation.key.source, manifest.size, operation.quota);
+  const auto full = offer_quota_problem(operation, 0);
   if (!full) return full.error();
   if (*full) {
     news.text = **full;
@@ -891,7 +903,8 @@ Result<TransferNews> SqliteStore::begin_transfer(const OpenTransfer& operation) 
                                  .key = operation.key,
                                  .updu_id = operation.updu_id,
                                  .manifest = manifest,
-                                 .changed = operation.now};
+                                 .changed = operation.now,
+                                 .begun = operation.now};
     auto put = put_into_inbox(row, std::move(**content), operation.now);
     if (!put) return put.error();
     put->had_it = true;
@@ -905,14 +918,65 @@ std::uint64_t SqliteStore::arriving_max(const StationQuota& quota) const {
   return std::min(config_.station_transfer_octets_max, quota.arriving_octets_max);
 }
 
+/// Returns a text for the sender of an offer that would exceed the quota of the inbox. The files
+/// that have begun to arrive count; for the row of an open transfer only those that began before
+/// it, so that two of them cannot wait for each other. Row 0 is a new one.
+Result<std::optional<std::string>> SqliteStore::offer_quota_problem(const OpenTransfer& operation,
+                                                                    std::int64_t row) {
+  if (operation.quota.inbox_octets_max == UINT64_MAX) return std::optional<std::string>();
+  const auto arriving = TransferTable(db_).file_octets_of(operation.key.source, row);
+  if (!arriving) return arriving.error();
+  return inbox_quota_problem(operation.key.source, operation.manifest.size, *arriving,
+                             operation.quota, operation.now);
+}
+
 /// Returns a text for its sender if one more file of so many octets would exceed the quota of the
-/// inbox. Files that were moved or deleted there do not count.
+/// inbox. Files that were moved or deleted there do not count, after kInboxCountS at the latest.
 Result<std::optional<std::string>> SqliteStore::inbox_quota_problem(Address source,
                                                                     std::uint64_t octets,
-                                                                    const StationQuota& quota) {
+                                                                    std::uint64_t arriving,
+                                                                    const StationQuota& quota,
+                                                                    UtcSeconds now) {
   if (quota.inbox_octets_max == UINT64_MAX) return std::optional<std::string>();
+  if (inbox_use_.size() >= kInboxUsesMax && !inbox_use_.contains(source)) inbox_use_.clear();
+  InboxUse& use = inbox_use_[source];
+  if (auto added = add_received_since(source, use); !added) return added.error();
+  const auto fits = [&] { return use.octets + arriving + octets <= quota.inbox_octets_max; };
+  const bool fresh = use.counted && now.value >= use.counted->value &&
+                     now.value - use.counted->value < kInboxCountS;
+  if (!fits() && !fresh) {
+    const auto there = count_inbox(source);
+    if (!there) return there.error();
+    use.octets = *there;
+    use.counted = now;
+  }
+  if (fits()) return std::optional<std::string>();
+  std::string text = "the inbox has " + std::to_string(use.octets) + " octets of this station";
+  if (arriving > 0) text += " and " + std::to_string(arriving) + " have begun to arrive";
+  return std::optional(text + ", and the limit is " + std::to_string(quota.inbox_octets_max));
+}
+
+/// Adds the files that came since the last call. Only their rows are read: `+` keeps SQLite from
+/// the index of the source, which has all rows of the station.
+Result<void> SqliteStore::add_received_since(Address source, InboxUse& use) {
   auto rows = db_.prepare(
-      "SELECT DISTINCT inbox_name FROM received WHERE source = ? AND state = 'delivered'");
+      "SELECT coalesce(sum(size), 0), max(id) FROM received WHERE id > ? AND +source = ?");
+  if (!rows) return rows.error();
+  const auto row = rows->bind(use.last_row).bind_text(to_string(source)).step();
+  if (!row) return row.error();
+  use.octets += static_cast<std::uint64_t>(std::max<std::int64_t>(rows->integer(0), 0));
+  use.last_row = std::max(use.last_row, rows->integer(1));
+  return {};
+}
+
+/// Returns the octets of the files of a station that lie in the inbox or are about to. A name that
+/// was used again is that of the last file.
+Result<std::uint64_t> SqliteStore::count_inbox(Address source) {
+  auto rows = db_.prepare(
+      "SELECT inbox_name, -1 FROM (SELECT inbox_name, source, max(id) AS newest FROM received "
+      "WHERE "
+      "state = 'delivered' GROUP BY inbox_name) WHERE source = ?1 AND newest > 0 UNION ALL SELECT "
+      "inbox_name, size FROM received WHERE state = 'incoming' AND source = ?1");
   if (!rows) return rows.error();
   rows->bind_text(to_string(source));
   const InboxTree tree(config_.inbox);
@@ -920,14 +984,30 @@ Result<std::optional<std::string>> SqliteStore::inbox_quota_problem(Address sour
   while (true) {
     const auto row = rows->step();
     if (!row) return row.error();
-    if (!*row) break;
-    const auto entry = tree.stat(rows->octets(0));
-    if (entry && !entry->folder) there += entry->size;
+    if (!*row) return there;
+    if (rows->integer(1) >= 0) {
+      there += static_cast<std::uint64_t>(rows->integer(1));
+    } else if (const auto entry = tree.stat(rows->octets(0)); entry && !entry->folder) {
+      there += entry->size;
+    }
   }
-  if (there + octets <= quota.inbox_octets_max) return std::optional<std::string>();
-  return std::optional("the inbox has " + std::to_string(there) +
-                       " octets of this station, and the limit is " +
-                       std::to_string(quota.inbox_octets_max));
+}
+
+/// Returns the rows from before this time whose files lie in the inbox, by which they count there.
+Result<std::set<std::int64_t>> SqliteStore::rows_of_inbox(std::int64_t before) {
+  auto rows = db_.prepare(
+      "SELECT id, inbox_name FROM (SELECT max(id) AS id, inbox_name, received_utc FROM received "
+      "WHERE state = 'delivered' GROUP BY inbox_name) WHERE received_utc < ?");
+  if (!rows) return rows.error();
+  rows->bind(before);
+  const InboxTree tree(config_.inbox);
+  std::set<std::int64_t> kept;
+  while (true) {
+    const auto row = rows->step();
+    if (!row) return row.error();
+    if (!*row) return kept;
+    if (tree.stat(rows->octets(1))) kept.insert(rows->integer(0));
+  }
 }
 
 /// Returns the name in the inbox if the same file has come by BFTP. Its acknowledgement was lost,
@@ -1026,7 +1106,7 @@ Result<StoreAnswer> SqliteStore::run(const ListTransfers& operation) {
     auto have = table.have(row.id);
     if (!have) return have.error();
     open.transfers.push_back(
-        {row.key, row.updu_id, std::move(row.manifest), std::move(have).value()});
+        {row.key, row.updu_id, std::move(row.manifest), std::move(have).value(), row.begun});
   }
   return StoreAnswer(std::move(open));
 }
@@ -1085,7 +1165,8 @@ Result<std::optional<TransferNews>> SqliteStore::finish_without_octets(
     if (auto ended = TransferTable(db_).end(row.id, operation.now); !ended) return ended.error();
     return Finished(repeat_of(**by_bftp));
   }
-  const auto full = inbox_quota_problem(operation.key.source, row.manifest.size, operation.quota);
+  const auto full = inbox_quota_problem(operation.key.source, row.manifest.size, 0, operation.quota,
+                                        operation.now);
   if (!full) return full.error();
   if (!*full) return Finished();
   TransferNews news;  // its octets stay until it is offered again
@@ -1167,6 +1248,7 @@ Result<TransferNews> SqliteStore::publish_transfer(const TransferTable::Row& tra
   TransferNews news;
   news.state = TransferNews::State::done;
   news.inbox_name = row.inbox_name;
+  news.begun = transfer.begun;
   if (!row.delivered) {
     auto name = finish_received(row);
     if (!name) return name.error();
@@ -1432,7 +1514,7 @@ Result<StoreAnswer> SqliteStore::run(const SendFromInbox& operation) {
 
 Result<void> SqliteStore::purge(const char* select,
                                 const std::vector<const char*>& remove_if_before,
-                                std::int64_t before) {
+                                std::int64_t before, const std::set<std::int64_t>& keep) {
   std::vector<std::int64_t> ids;
   {
     auto rows = db_.prepare(select);
@@ -1441,7 +1523,7 @@ Result<void> SqliteStore::purge(const char* select,
       const auto row = rows->step();
       if (!row) return row.error();
       if (!*row) break;
-      ids.push_back(rows->integer(0));
+      if (!keep.contains(rows->integer(0))) ids.push_back(rows->integer(0));
     }
   }
   const auto remove = [&](std::int64_t id) -> Result<void> {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -141,8 +142,21 @@ class SqliteStore {
 
   Result<Bytes> read_outgoing(SpoolId id);
   std::uint64_t arriving_max(const StationQuota& quota) const;
+  /// What a station has in the inbox at most: its files when they were counted last, and all that
+  /// came since.
+  struct InboxUse {
+    std::uint64_t octets = 0;
+    std::int64_t last_row = 0;
+    std::optional<UtcSeconds> counted;
+  };
   Result<std::optional<std::string>> inbox_quota_problem(Address source, std::uint64_t octets,
-                                                         const StationQuota& quota);
+                                                         std::uint64_t arriving,
+                                                         const StationQuota& quota, UtcSeconds now);
+  Result<std::optional<std::string>> offer_quota_problem(const OpenTransfer& operation,
+                                                         std::int64_t row);
+  Result<void> add_received_since(Address source, InboxUse& use);
+  Result<std::uint64_t> count_inbox(Address source);
+  Result<std::set<std::int64_t>> rows_of_inbox(std::int64_t before);
   Result<std::optional<TransferNews>> finish_without_octets(const TransferTable::Row& row,
                                                             const FinishTransfer& operation);
   Result<TransferNews> go_on(const TransferTable::Row& row, const OpenTransfer& operation);
@@ -178,7 +192,7 @@ class SqliteStore {
   Result<std::optional<ReceivedRow>> begun_row(const TransferTable::Row& transfer);
   Result<void> park(SpoolId id, std::string_view reason);
   Result<void> purge(const char* select, const std::vector<const char*>& remove_if_before,
-                     std::int64_t before);
+                     std::int64_t before, const std::set<std::int64_t>& keep = {});
 
   /// A temporary file whose row could not be written.
   struct Spare {
@@ -192,6 +206,7 @@ class SqliteStore {
   DiskReserve reserve_;
   bool reserve_used_ = false;  // since the last result
   std::vector<Spare> spares_;
+  std::map<Address, InboxUse> inbox_use_;
 };
 
 }  // namespace s5066::gateways

@@ -353,6 +353,8 @@ struct TransferNews {
   std::uint32_t size = 0;  // likewise
   Bytes sha256;            // likewise
   RangeSet holes;          // done, without these octets
+  /// When the file was offered first, if it is done.
+  std::optional<UtcSeconds> begun = std::nullopt;
 };
 struct OpenTransfers {
   struct Transfer {
@@ -360,6 +362,7 @@ struct OpenTransfers {
     std::uint8_t updu_id = 0;
     TransferManifest manifest;
     RangeSet have;
+    UtcSeconds begun{};
   };
   std::vector<Transfer> transfers;
 };

@@ -12,8 +12,8 @@ namespace s5066::gateways {
 namespace {
 
 std::string select_rows(std::string_view rest) {
-  return "SELECT id, source, number, updu_id, state, manifest, failures, received, changed_utc "
-         "FROM transfer_in " +
+  return "SELECT id, source, number, updu_id, state, manifest, failures, received, changed_utc, "
+         "begun_utc FROM transfer_in " +
          std::string(rest);
 }
 
@@ -45,6 +45,7 @@ Result<TransferTable::Row> TransferTable::read(const Statement& from) {
   row.failures = static_cast<std::uint32_t>(failures);
   row.received = from.integer(7);
   row.changed.value = from.integer(8);
+  row.begun.value = from.integer(9);
   return row;
 }
 
@@ -89,6 +90,20 @@ Result<TransferTable::Use> TransferTable::use_of(Address source) {
              static_cast<std::uint64_t>(row->integer(1))};
 }
 
+Result<std::uint64_t> TransferTable::file_octets_of(Address source, std::int64_t before) {
+  auto rows = db_.prepare(
+      select_rows("WHERE source = ?1 AND state = 'open' AND received = 0 AND (?2 = 0 OR id < ?2)"));
+  if (!rows) return rows.error();
+  rows->bind(source.value).bind(before);
+  std::uint64_t octets = 0;
+  while (true) {
+    const auto next = rows->step();
+    if (!next) return next.error();
+    if (!*next) return octets;
+    if (const auto row = read(*rows)) octets += row->manifest.size;
+  }
+}
+
 Result<std::int64_t> TransferTable::insert(const OpenTransfer& offer) {
   auto put = db_.prepare(
       "INSERT INTO transfer_in (source, number, updu_id, state, manifest, sha256, image_octets, "
@@ -115,7 +130,8 @@ Result<void> TransferTable::update(const Row& row, const OpenTransfer& offer) {
   // The file that an earlier call has put into the inbox is not the one that is offered now.
   auto put = db_.prepare(
       "UPDATE transfer_in SET received = iif(sha256 = ?2, received, 0), manifest = ?1, sha256 = "
-      "?2, image_octets = ?3, updu_id = ?4, changed_utc = ?5 WHERE id = ?6");
+      "?2, image_octets = ?3, updu_id = ?4, changed_utc = ?5, begun_utc = iif(sha256 = ?2, "
+      "begun_utc, ?5) WHERE id = ?6");
   if (!put) return put.error();
   put->bind_blob(ByteSpan(encoded(offer.manifest)))
       .bind_blob(ByteSpan(offer.manifest.sha256))
@@ -219,9 +235,9 @@ Result<void> TransferTable::end_message(std::int64_t id, bool acknowledged) {
 
 Result<std::vector<TransferTable::Overdue>> TransferTable::overdue(UtcSeconds now) {
   auto rows = db_.prepare(
-      "SELECT id, source, number, updu_id, state, manifest, failures, received, changed_utc, holes "
-      "FROM transfer_in JOIN transfer_p_mul ON transfer = id WHERE state = 'open' AND until_utc < "
-      "?");
+      "SELECT id, source, number, updu_id, state, manifest, failures, received, changed_utc, "
+      "begun_utc, holes FROM transfer_in JOIN transfer_p_mul ON transfer = id WHERE state = 'open' "
+      "AND until_utc < ?");
   if (!rows) return rows.error();
   rows->bind(now.value);
   std::vector<Overdue> found;
@@ -230,7 +246,7 @@ Result<std::vector<TransferTable::Overdue>> TransferTable::overdue(UtcSeconds no
     if (!next) return next.error();
     if (!*next) return found;
     if (auto row = read(*rows)) {
-      found.push_back({std::move(row).value(), rows->integer(9) != 0});
+      found.push_back({std::move(row).value(), rows->integer(10) != 0});
     }
   }
 }

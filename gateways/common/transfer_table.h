@@ -24,6 +24,7 @@ class TransferTable {
     std::uint32_t failures = 0;
     std::int64_t received = 0;  // the row of the file in the inbox
     UtcSeconds changed;
+    UtcSeconds begun{};
   };
   /// Open transfers of one station.
   struct Use {
@@ -37,6 +38,9 @@ class TransferTable {
   /// Returns open transfers that come by RCOP.
   Result<std::vector<Row>> open_rows(std::uint32_t rows_max);
   Result<Use> use_of(Address source);
+  /// Returns the octets of the files of the open transfers of one station that have no row in the
+  /// inbox yet; only of those that began before the row `before`, if it is not 0.
+  Result<std::uint64_t> file_octets_of(Address source, std::int64_t before);
   Result<std::int64_t> insert(const OpenTransfer& offer);
   /// Gives an open transfer another manifest. Its octets stay if the image is the same.
   Result<void> update(const Row& row, const OpenTransfer& offer);

@@ -90,7 +90,7 @@ void TransferReceiver::on_listed(Instant now, const gateways::OpenTransfers& ope
     transfer.phase = Phase::open;
     transfer.saved = from.have;
     transfer.store_retry = config_.store_retry_min;
-    transfer.begun = now;
+    transfer.begun = utc_.instant(from.begun);
     const auto [at, added] = transfers_.emplace(from.key, std::move(transfer));
     if (added) settle(now, *at);
   }
@@ -357,7 +357,8 @@ void TransferReceiver::on_news(Instant now, Transfers::iterator at, TransferNews
         counters_.add(TransferReceiverCounter::files);
         emit(RelayEvent::Kind::file_received, *at, news.inbox_name);
         events_.back().sha256 = transfer.manifest.sha256;
-        events_.back().took = now - transfer.begun;
+        const Instant begun = news.begun ? utc_.instant(*news.begun) : transfer.begun;
+        events_.back().took = std::max(now - begun, Duration{});
       }
       outbox_.push(key.source, DoneMessage{number, news.had_it, done_digest_of(transfer.manifest)});
       return forget(at);

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <condition_variable>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <mutex>
@@ -367,6 +368,63 @@ TEST_F(SqliteStoreTest, rows_that_cannot_be_read_are_parked_and_do_not_hold_up_t
   EXPECT_EQ(open_items()[0].id.value, 5);
   EXPECT_EQ(store->list(10)->size(), 5u);
   EXPECT_EQ((*store->list(10))[1].state, SpoolState::corrupt);
+}
+
+/// Files of one station, with a quota of 12 octets for it.
+class InboxQuota : public SqliteStoreTest {
+ protected:
+  bool takes(const std::string& name, std::size_t octets, std::int64_t after_s = 0,
+             Address source = kPeer) {
+    const auto answer = ask(StoreFile{.source = source,
+                                      .source_sap = {6},
+                                      .updu_id = next_id++,
+                                      .name = name,
+                                      .content = std::make_shared<const Bytes>(octets),
+                                      .now = {kNow.value + after_s},
+                                      .quota = {.inbox_octets_max = 12}});
+    if (!answer) {
+      EXPECT_EQ(answer.error().code, ErrorCode::refused) << answer.error().detail;
+    }
+    return answer.ok();
+  }
+  void move_out(const std::string& name) {
+    ASSERT_TRUE(std::filesystem::remove(std::filesystem::path(config.inbox) / name));
+  }
+  std::uint8_t next_id = 0;
+};
+
+TEST_F(InboxQuota, a_file_counts_as_long_as_it_lies_in_the_inbox) {
+  const std::int64_t purged = 10 * config.keep_finished_s;
+  ASSERT_TRUE(takes("a", 5));
+  ASSERT_TRUE(ask(Purge{{kNow.value + purged}}));
+  EXPECT_FALSE(takes("b", 8, purged));
+  reopen();
+  EXPECT_FALSE(takes("b", 8, purged + 1)) << "after a restart";
+  move_out("a");
+  EXPECT_TRUE(takes("b", 8, purged + 100));
+  ASSERT_TRUE(ask(Purge{{kNow.value + purged + 200}}));
+  auto db = Database::open({.path = config.path});
+  auto rows = db->prepare("SELECT group_concat(name) FROM received");
+  ASSERT_TRUE(rows->step());
+  EXPECT_EQ(rows->octets(0), "b") << "the row of a file that was moved out is purged";
+}
+
+TEST_F(InboxQuota, a_name_that_is_used_again_counts_for_the_station_of_the_last_file) {
+  ASSERT_TRUE(takes("f", 5));
+  move_out("f");
+  ASSERT_TRUE(takes("f", 10, 0, kOther));
+  EXPECT_TRUE(takes("g", 12));
+  EXPECT_FALSE(takes("h", 3, 0, kOther));
+}
+
+TEST_F(InboxQuota, the_files_are_looked_at_once_in_a_minute) {
+  ASSERT_TRUE(takes("a", 5));
+  EXPECT_FALSE(takes("b", 8));
+  move_out("a");
+  EXPECT_FALSE(takes("b", 8, 59));
+  EXPECT_TRUE(takes("c", 7, 59)) << "what fits in any case";
+  EXPECT_TRUE(takes("b", 5, 60));
+  EXPECT_FALSE(takes("d", 1, 61));
 }
 
 TEST_F(SqliteStoreTest, finished_rows_leave_after_their_time_and_not_before) {

@@ -185,6 +185,13 @@ TEST(Transfer, a_receiver_that_restarts_goes_on_with_what_is_missing) {
   EXPECT_TRUE(world.run_until_delivered(hours(3)));
   EXPECT_EQ(world.inbox(kRight), (Files{{"f", content}}));
   EXPECT_LE(world.block_octets(kLeft), content.size() + kWindow);
+  const auto& log = world.log(kRight);
+  const auto received = std::find_if(log.begin(), log.end(), [](const RelayEvent& event) {
+    return event.kind == Kind::file_received;
+  });
+  ASSERT_NE(received, log.end());
+  ASSERT_TRUE(received->took);
+  EXPECT_GT(*received->took, minutes(3)) << "from the offer, before the restart";
 }
 
 TEST(Transfer, a_link_that_breaks_again_and_again_sends_no_more_than_a_window_anew_each_time) {
@@ -496,6 +503,32 @@ TEST(Transfer, what_one_station_has_begun_is_limited_and_ends_with_the_life_of_t
   EXPECT_EQ(numbers(), (Numbers{1, 3}));
   EXPECT_TRUE(ask(gateways::Purge{{1103}}));
   EXPECT_EQ(numbers(), (Numbers{3}));
+}
+
+TEST(Transfer, files_that_arrive_at_once_do_not_exceed_the_quota_of_the_inbox_together) {
+  RelayWorld world(1, both());
+  auto store = gateways::SqliteStore::open(world.store_config(kRight));
+  ASSERT_TRUE(store);
+  constexpr Address kFrom{0x01020300};
+  const auto offer = [&](std::uint32_t number, std::uint64_t quota) {
+    const auto answer =
+        store->execute({{1},
+                        gateways::OpenTransfer{.key = {kFrom, number},
+                                               .source_sap = gateways::kRcopSap,
+                                               .manifest = manifest_of(content_of(3000, number)),
+                                               .now = {100},
+                                               .quota = {.inbox_octets_max = quota}}});
+    return std::get<gateways::TransferNews>(*answer.answer).state;
+  };
+  using State = gateways::TransferNews::State;
+  EXPECT_EQ(offer(1, 5999), State::open);
+  EXPECT_EQ(offer(2, 5999), State::no_room);
+  EXPECT_EQ(offer(1, 5999), State::open) << "it does not count twice";
+  EXPECT_EQ(offer(2, 6000), State::open);
+  EXPECT_EQ(offer(1, 5999), State::open) << "the first does not wait for the second";
+  EXPECT_EQ(offer(2, 5999), State::no_room);
+  ASSERT_TRUE(store->execute({{2}, gateways::DropTransfer{{kFrom, 1}}}).answer);
+  EXPECT_EQ(offer(2, 5999), State::open);
 }
 
 TEST(Transfer, a_file_of_a_folder_arrives_in_that_folder) {
