@@ -165,13 +165,17 @@ bool MailPeers::drain(Bearer<Core>& bearer) {
 }
 
 CommitOutcome MailPeers::keep(const PeerUnreadable& file) {
-  const auto name = quarantine_.keep(file.address, file.octets);
+  const auto kept = quarantine_.keep(file.address, file.octets);
+  const std::string outcome = !kept ? to_string(kept.error())
+                              : kept->full.empty()
+                                  ? "kept as " + kept->name
+                                  : "dropped, would be " + kept->name + ": " + kept->full;
   tell({.kind = PeerNews::Kind::peer_unreadable,
         .way = MailWay::cftp,
         .address = file.address,
-        .detail = file.why + "; " + (name ? "kept as " + *name : to_string(name.error())),
+        .detail = file.why + "; " + outcome,
         .octets = file.octets.size()});
-  return name ? CommitOutcome::committed : CommitOutcome::failed;
+  return kept ? CommitOutcome::committed : CommitOutcome::failed;
 }
 
 void MailPeers::tell(const PeerNews& news) {

@@ -20,14 +20,21 @@ class MailQuarantine {
     std::string directory;  // made with the first file
     std::size_t files_max = 100;
     std::uint64_t octets_max = 64u << 20;
+    std::size_t station_files_max = 20;  // of these from one station
+    std::uint64_t station_octets_max = 16u << 20;
     gateways::Inbox::StepHook inbox_hook{};  // for tests
+  };
+
+  struct Kept {
+    std::string name;       // of the file; if it is not kept, the name that it would have
+    std::string full = {};  // why it is not kept: the folder has as much as it may
   };
 
   explicit MailQuarantine(Config config) : config_(std::move(config)) {}
 
-  /// Writes and syncs the octets, unless the same are there already from this station. Returns the
-  /// name of the file. `queue_full` if the folder has as much as it may.
-  Result<std::string> keep(Address from, ByteSpan octets) const;
+  /// Writes and syncs the octets, unless the same are there already from this station, or the
+  /// folder has as much as it may. An error if the disk does not take them now.
+  Result<Kept> keep(Address from, ByteSpan octets) const;
 
  private:
   Config config_;
