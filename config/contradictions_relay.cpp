@@ -33,33 +33,32 @@ void check_stations_once(const Section& relay, const char* name, const char* of_
   }
 }
 
-void check_rule(const Section& entry, const file_relay::SendingRule& rule) {
-  for (std::size_t i = 0; i < rule.windows.size(); ++i) {
-    if (rule.windows[i].from_minute != rule.windows[i].to_minute) continue;
-    entry.nested("windows", static_cast<int>(i))
+void check_rule(const Section& entry) {
+  const auto& rule = static_cast<const proto::RelaySending&>(entry.message());
+  for (int i = 0; i < rule.windows_size(); ++i) {
+    const proto::DailyWindow& window = rule.windows(i);
+    if (!window.has_from() || window.from() != window.to()) continue;
+    entry.nested("windows", i)
         .complain("to", "is the same as `from`; without windows files go at any time");
   }
-  if (entry.has("urgent_priority") && rule.windows.empty()) {
+  if (entry.has("urgent_priority") && rule.windows().empty()) {
     entry.complain("urgent_priority", "has no effect without windows");
   }
-  if (entry.has("repeats") && !rule.by_udop) {
+  if (entry.has("repeats") && rule.by() != proto::RelaySending::UDOP) {
     entry.complain("repeats", "has an effect only with `by: UDOP`");
   }
 }
 
-void check_sending(const Section& relay, const file_relay::RelayConfig& setup) {
+void check_sending(const Section& relay) {
   check_stations_once(relay, "access", "inbox_octets_max");
   check_stations_once(relay, "sending", "waiting_octets_max");
   const Section others = relay.nested("sending_others");
   if (others.has("station")) {
     others.complain("station", "has no meaning in `sending_others`; use `sending`");
   }
-  check_rule(others, setup.sending.others);
-  const auto& entries = static_cast<const proto::Relay&>(relay.message()).sending();
-  for (int i = 0; i < entries.size(); ++i) {
-    const auto station = parse_address(entries[i].station());
-    if (station) check_rule(relay.nested("sending", i), setup.sending.of(*station));
-  }
+  check_rule(others);
+  const int entries = static_cast<const proto::Relay&>(relay.message()).sending_size();
+  for (int i = 0; i < entries; ++i) check_rule(relay.nested("sending", i));
 }
 
 void check_watch_folders(const Section& relay, const file_relay::RelayConfig& setup) {
@@ -92,7 +91,7 @@ void find_contradictions(const Section& relay, const file_relay::RelayConfig& se
   if (!setup.transfer_service && (relay.has("access") || relay.has("others"))) {
     relay.complain("transfer_service", "is false, so access and others have no effect");
   }
-  check_sending(relay, setup);
+  check_sending(relay);
   check_watch_folders(relay, setup);
 }
 

@@ -102,7 +102,7 @@ std::string to_line(const PutRequest& request) {
     line += (i == 0 ? "" : ",") + to_string(request.to[i]);
   }
   line += " " + (request.priority ? std::to_string(*request.priority) : "-");
-  if (request.grade.grade != gateways::FileGrade::reliable) {
+  if (request.grade != gateways::GradeSettings{}) {
     line += " " + std::string(to_string(request.grade.grade)) + " " +
             std::to_string(request.grade.strength_percent) + " " +
             std::to_string(request.grade.head_octets);

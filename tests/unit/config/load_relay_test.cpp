@@ -55,6 +55,16 @@ TEST(LoadRelay, limits_that_contradict_are_found) {
   EXPECT_NE(problems_of("sending_others { windows { from: \"05:00\" to: \"05:00\" } }")
                 .find("is the same as `from`"),
             std::string::npos);
+  const std::string twice = problems_of(
+      "sending { station: \"1.2.3.4\" repeats: 1 }\n"
+      "sending { station: \"1.2.3.4\" by: UDOP windows { from: \"05:00\" to: \"05:00\" } }");
+  EXPECT_NE(twice.find("f:2:"), std::string::npos) << twice;
+  EXPECT_NE(twice.find("only with `by: UDOP`"), std::string::npos) << twice;
+  EXPECT_NE(twice.find("is the same as `from`"), std::string::npos) << twice;
+  EXPECT_NE(problems_of("sending { station: \"1.2.3.4\" } sending { station: \"1.2.3.4\" windows { "
+                        "from: \"05:00\" to: \"05:00\" } }")
+                .find("is the same as `from`"),
+            std::string::npos);
   EXPECT_NE(problems_of("sending_others { urgent_priority: 9 }").find("no effect without windows"),
             std::string::npos);
   EXPECT_NE(problems_of("sending_others { station: \"1.2.3.4\" }").find("use `sending`"),
