@@ -122,8 +122,14 @@ void MulticastCore::on_sis(Instant now, const gateways::SisEvent& event) {
 void MulticastCore::on_own_silence(Instant now, bool silent) {
   if (std::exchange(silent_, silent) == silent) return;
   carrier_.on_silence(silent);
+  if (silent) take_back_unsent(now);
   p_mul_.on_own_silence(now, silent, true);
   pump(now);
+}
+
+void MulticastCore::on_other_handed(Instant now, std::uint8_t sis_priority, std::size_t octets) {
+  now_ = std::max(now_, now);
+  if (enabled()) carrier_.on_other_handed(now_, sis_priority, octets);
 }
 
 void MulticastCore::on_spool_changed(Instant now) {
@@ -178,6 +184,7 @@ void MulticastCore::on(Instant now, const p_mul::DestinationEnded& ended) {
   if (ended.outcome != p_mul::Outcome::sent) return sender_.on_ended(now, ended);
   const Instant left = carrier_.clear_at(now);
   if (left <= now) return sender_.on_ended(now, ended);
+  sender_.on_leaving(ended);
   leaving_.emplace(left, ended);
 }
 
@@ -189,7 +196,7 @@ void MulticastCore::end_what_has_left(Instant now) {
   }
 }
 
-// The node has dropped what it had not transmitted.
+// The node has dropped what it had not transmitted, or transmits nothing for a while.
 void MulticastCore::take_back_unsent(Instant now) {
   for (const auto& [left, ended] : std::exchange(leaving_, {})) sender_.on_unsent(now, ended);
 }

@@ -54,6 +54,8 @@ class MulticastCore {
   void on_sis(Instant now, const gateways::SisEvent& event);
   /// Our own EMCON: nothing leaves by P_MUL until it ends.
   void on_own_silence(Instant now, bool silent);
+  /// The node was given other data on SAP 7, of so many octets with their repeats.
+  void on_other_handed(Instant now, std::uint8_t sis_priority, std::size_t octets);
   void on_spool_changed(Instant now);
   bool on_store_result(Instant now, const gateways::StoreResult& result);
   void on_changed(Instant now, const gateways::SpoolItem& row);
@@ -70,6 +72,8 @@ class MulticastCore {
   std::optional<gateways::SisUnidata> poll_updu();
   std::optional<Instant> next_deadline() const;
 
+  /// Returns when all that the node was given on SAP 7 should have left.
+  Instant clear_at() const { return carrier_.clear_at(now_); }
   /// Returns why files by P_MUL cannot go; empty if they can.
   const std::string& problem() const { return problem_; }
   const MulticastSenderCore& sender() const { return sender_; }

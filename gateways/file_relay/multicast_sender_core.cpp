@@ -31,6 +31,8 @@ constexpr CounterTable<MulticastSenderCounter> kCounters({
      "files by P_MUL that were given up for a station"},
     {MulticastSenderCounter::suspended, "relay_multicast_suspended", "times",
      "times that a file gave its place to others because no station answered"},
+    {MulticastSenderCounter::corrupt, "relay_multicast_corrupt", "files",
+     "files by P_MUL of the spool that were damaged"},
     {MulticastSenderCounter::store_errors, "relay_multicast_store_errors", "errors",
      "requests about files by P_MUL that the spool could not carry out"},
 });
@@ -67,6 +69,16 @@ bool may_have_holes(FileGrade grade) {
 double parity_ahead(std::uint8_t strength_percent, std::size_t blocks) {
   if (strength_percent == 0) return 0;
   return strength_percent / 100.0 + 2 / std::sqrt(static_cast<double>(blocks));
+}
+
+/// True if blocks without acknowledgement are not all with the node.
+template <typename File>
+bool has_rest_left(const File& file) {
+  return has_one_way(file.facts.grade.grade) &&
+         std::any_of(file.rows.begin(), file.rows.end(), [](const auto& entry) {
+           const auto& row = entry.second;
+           return !gateways::is_final(row.item.state) && !row.rest_done && !row.rest_leaves;
+         });
 }
 
 /// Returns the addresses of the stations for which a file is not over.
@@ -178,11 +190,8 @@ bool MulticastSenderCore::on_store_result(Instant now, const StoreResult& result
         add(item);
       }
       for (const SpoolId id : open->parked) {
-        RelayEvent event;
-        event.kind = RelayEvent::Kind::corrupt;
-        event.item = id;
-        event.detail = "its row in the spool cannot be read";
-        events_.push_back(std::move(event));
+        counters_.add(MulticastSenderCounter::corrupt);
+        events_.push_back(parked_event(id));
       }
     }
     if (std::exchange(list_again_, false)) list(now);
@@ -278,10 +287,7 @@ std::optional<Instant> MulticastSenderCore::window_closes_at(Instant now, const 
 void MulticastSenderCore::stop_for_windows(Instant now) {
   for (auto& [first, file] : files_) {
     if (file.phase != Phase::sending) continue;
-    const Instant opens = window_opens_at(now, file);
-    if (opens <= now) continue;
-    suspend(now, first, file);
-    file.next_try = opens;
+    if (window_opens_at(now, file) > now) suspend(now, first, file);
   }
 }
 
@@ -312,8 +318,7 @@ void MulticastSenderCore::admit(Instant now) {
       return !gateways::is_final(row.second.item.state);
     });
     if (!open || file.ticket) continue;
-    file.next_try = std::max(file.next_try, window_opens_at(now, file));
-    if (file.next_try <= now) due.emplace_back(first, &file);
+    if (std::max(file.next_try, window_opens_at(now, file)) <= now) due.emplace_back(first, &file);
   }
   std::stable_sort(due.begin(), due.end(), [&](const auto& a, const auto& b) {
     const std::uint8_t first = priority_of(*a.second);
@@ -358,8 +363,13 @@ void MulticastSenderCore::suspend(Instant now, SpoolId first, File& file) {
   put_back(now, file, Duration::zero());
 }
 
+// The node has dropped what it had not transmitted, and nobody asks for blocks without
+// acknowledgement again.
 void MulticastSenderCore::on_bound(Instant now, bool bound) {
   bound_ = bound;
+  for (auto& [first, file] : files_) {
+    if (file.phase == Phase::sending && has_rest_left(file)) suspend(now, first, file);
+  }
   admit(now);
 }
 
@@ -390,6 +400,7 @@ void MulticastSenderCore::on_prepared(Instant now, SpoolId first, File& file,
   if (ready == nullptr) {
     counters_.add(MulticastSenderCounter::store_errors);
     if (result.answer.error().code == ErrorCode::bad_checksum) {
+      counters_.add(MulticastSenderCounter::corrupt);
       emit(RelayEvent::Kind::corrupt, *row, to_string(result.answer.error()));
       const SpoolId id = file.content_of;
       put_back(now, file, Duration::zero());
@@ -425,7 +436,9 @@ void MulticastSenderCore::on_image(Instant now, SpoolId first, File& file,
   ++file.rounds;
   file.resumed = true;
   for (auto& [id, row] : file.rows) {
-    if (gateways::is_final(row.item.state)) continue;
+    const bool needs_head = is_acknowledged(file.facts.grade.grade) && !row.head_done;
+    const bool all_leaves = row.rest_leaves && !needs_head;
+    if (gateways::is_final(row.item.state) || all_leaves) continue;
     row.item.state = SpoolState::active;
     ++row.item.attempts;
     row.missing = file.manifest.image_octets;
@@ -447,7 +460,7 @@ p_mul::Submission MulticastSenderCore::submission(const File& file, bool one_way
   submission.expiry = file.expiry;
   submission.acknowledged = !one_way;
   for (const auto& [id, row] : file.rows) {
-    const bool done = one_way ? row.rest_done : row.head_done;
+    const bool done = one_way ? row.rest_done || row.rest_leaves : row.head_done;
     if (done || gateways::is_final(row.item.state)) continue;
     submission.destinations.push_back(
         {p_mul::NodeId{row.item.destination.value}, one_way ? 0 : row.item.p_mul->sequence});
@@ -570,8 +583,21 @@ void MulticastSenderCore::on_ended(Instant now, const p_mul::DestinationEnded& e
   admit(now);
 }
 
+void MulticastSenderCore::note_leaving(const p_mul::DestinationEnded& ended, bool leaves) {
+  const auto at = files_.find(first_of(ended.key));
+  if (at == files_.end()) return;
+  for (auto& [id, row] : at->second.rows) {
+    if (row.item.destination.value == ended.node.value) row.rest_leaves = leaves;
+  }
+}
+
+void MulticastSenderCore::on_leaving(const p_mul::DestinationEnded& ended) {
+  note_leaving(ended, true);
+}
+
 void MulticastSenderCore::on_unsent(Instant now, const p_mul::DestinationEnded& ended) {
   now_ = now;
+  note_leaving(ended, false);
   const auto at = files_.find(first_of(ended.key));
   if (at == files_.end() || at->second.phase != Phase::sending) return;
   suspend(now, at->first, at->second);
@@ -716,7 +742,11 @@ std::optional<Instant> MulticastSenderCore::next_deadline() const {
   std::optional<Instant> next = list_at_;
   for (const auto& [first, file] : files_) {
     if (file.phase == Phase::waiting) {
-      if (file.next_try > now_) next = earlier(next, file.next_try);
+      // Without rows, only the answer of the store is to come.
+      if (!file.rows.empty()) {
+        const Instant due = std::max(file.next_try, window_opens_at(now_, file));
+        if (due > now_) next = earlier(next, due);
+      }
       if (file.expires > now_) next = earlier(next, file.expires);
     }
     next = earlier(next, window_closes_at(now_, file));

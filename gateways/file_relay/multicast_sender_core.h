@@ -34,6 +34,7 @@ enum class MulticastSenderCounter : std::uint8_t {
   sent,
   failed,
   suspended,
+  corrupt,
   store_errors,
   count
 };
@@ -67,7 +68,10 @@ class MulticastSenderCore {
   /// False when the ticket is not one of ours.
   bool on_store_result(Instant now, const gateways::StoreResult& result);
   void on_ended(Instant now, const p_mul::DestinationEnded& ended);
-  /// The node has lost a message without acknowledgement before it was transmitted.
+  /// A message without acknowledgement is with the node. on_ended() or on_unsent() follows.
+  void on_leaving(const p_mul::DestinationEnded& ended);
+  /// The node has not transmitted a message without acknowledgement, or nobody knows whether it
+  /// has.
   void on_unsent(Instant now, const p_mul::DestinationEnded& ended);
   void on_unanswered(Instant now, const p_mul::Unanswered& unanswered);
   /// A station has a part of its message.
@@ -104,8 +108,9 @@ class MulticastSenderCore {
   /// A file for one station.
   struct Row {
     gateways::SpoolItem item;
-    bool head_done = false;  // what is acknowledged
-    bool rest_done = false;  // what is not
+    bool head_done = false;    // what is acknowledged
+    bool rest_done = false;    // what is not
+    bool rest_leaves = false;  // it is with the node
     bool unanswered = false;
     std::uint64_t missing = 0;               // octets, as the station said last
     std::optional<gateways::SaveItem> save;  // to be written
@@ -143,6 +148,7 @@ class MulticastSenderCore {
   p_mul::Submission submission(const File& file, bool one_way) const;
   static void put_back(Instant now, File& file, Duration wait);
   void suspend(Instant now, SpoolId first, File& file);
+  void note_leaving(const p_mul::DestinationEnded& ended, bool leaves);
   void end(Row& row, SpoolState state, const std::string& reason);
   void save(Row& row, SpoolState state, const std::string& reason);
   void request_save(Row& row);

@@ -91,6 +91,14 @@ RelayEvent event_of(RelayEvent::Kind kind, const gateways::SpoolItem& item, std:
           .detail = std::move(detail)};
 }
 
+RelayEvent parked_event(SpoolId id) {
+  RelayEvent event;
+  event.kind = RelayEvent::Kind::corrupt;
+  event.item = id;
+  event.detail = "its row in the spool cannot be read";
+  return event;
+}
+
 std::string_view to_string(RelayEvent::Kind kind) {
   S5066_ASSERT(kind < RelayEvent::Kind::count);
   return kEventNames[static_cast<std::size_t>(kind)];

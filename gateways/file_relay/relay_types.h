@@ -95,6 +95,8 @@ struct RelayEvent {
 /// Returns an event about a file of the spool; `transfer` names it in the lines of both stations.
 RelayEvent event_of(RelayEvent::Kind kind, const gateways::SpoolItem& item, std::string transfer,
                     std::string detail);
+/// Returns an event about a row of the spool that cannot be read, which the store has parked.
+RelayEvent parked_event(SpoolId id);
 std::string_view to_string(RelayEvent::Kind kind);
 
 /// A station that does not answer.

@@ -175,6 +175,11 @@ void CarrierUdopCore::send(Instant now, const OutgoingPdu& pdu, bool arq) {
   requests_.push_back(std::move(unidata));
 }
 
+void CarrierUdopCore::on_other_handed(Instant now, std::uint8_t sis_priority, std::size_t octets) {
+  constexpr std::uint8_t kMostUrgent = kSisPriorities - 1;
+  drain_.on_handed(now, std::min(sis_priority, kMostUrgent), octets);
+}
+
 std::optional<gateways::SisUnidata> CarrierUdopCore::poll_unidata() {
   return take_front(requests_);
 }
@@ -198,7 +203,8 @@ void CarrierUdopCore::on(Instant now, const gateways::SisBound& event) {
   mtu_ = event.mtu;
 }
 
-// PDUs that were with the node are gone; the rounds of P_MUL bring them again.
+// PDUs that were with the node are gone. The rounds of P_MUL bring those with acknowledgement
+// again; messages without acknowledgement have to be submitted anew.
 void CarrierUdopCore::on(Instant now, const gateways::SisLost&) {
   bound_ = flow_on_ = false;
   arq_.clear();

@@ -92,9 +92,12 @@ class CarrierUdopCore {
   // Events in.
   void on_sis(Instant now, const gateways::SisEvent& event);
   /// Call when our own EMCON begins or ends. While it lasts, no data goes to the node. PDUs that
-  /// P_MUL had handed over and the node has not got are dropped; the rounds of P_MUL send them
-  /// again.
+  /// P_MUL had handed over and the node has not got are dropped; the rounds of P_MUL send those
+  /// with acknowledgement again.
   void on_silence(bool silent);
+  /// Call when another user of the SAP has handed over data without ARQ, of so many octets with
+  /// their repeats. They take time on the same line.
+  void on_other_handed(Instant now, std::uint8_t sis_priority, std::size_t octets);
   /// The largest PDU is the MTU less 6 octets: `too_large` above that. `queue_full` if there is no
   /// room, `not_found` for a target without an address.
   Result<void> request_send(Instant now, OutgoingPdu pdu);

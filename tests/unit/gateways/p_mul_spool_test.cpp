@@ -167,15 +167,23 @@ TEST_F(PMulSpool, without_p_mul_in_the_configuration_no_row_stays_open_unsent) {
 class PMulSending : public PMulSpool {
  protected:
   void start() {
-    MulticastCore::Config settings;
-    settings.own = kOwn;
-    settings.line_rate_bps = 300;
+    core_config.own = kOwn;
+    core_config.line_rate_bps = 300;
     outbox.emplace(MessageOutbox::Config{}, ids);
     utc.set(now, kNow);
-    core.emplace(settings, ids, utc, *outbox);
+    core.emplace(core_config, ids, utc, *outbox);
     core->on_clock(now, kNow);
     core->on_start(now);
     bind();
+  }
+  /// Puts the clock forward while the core runs.
+  void set_clock(std::chrono::seconds step) {
+    const auto passed = std::chrono::duration_cast<seconds>(now.time_since_epoch());
+    const UtcSeconds then{kNow.value + passed.count() + step.count()};
+    EXPECT_EQ(utc.set(now, then), step);
+    core->on_clock(now, then);
+    core->on_clock_set(step);
+    pump();
   }
   void bind(std::uint16_t mtu = 2048) {
     core->on_sis(now, gateways::SisBound{mtu});
@@ -185,7 +193,9 @@ class PMulSending : public PMulSpool {
     bool more = true;
     while (more) {
       more = false;
-      while (auto updu = core->poll_updu()) {
+      while (updus < updus_max) {
+        auto updu = core->poll_updu();
+        if (!updu) break;
         ++updus;
         sent.push_back(std::move(*updu));
         more = true;
@@ -214,7 +224,9 @@ class PMulSending : public PMulSpool {
   UtcClock utc;
   std::optional<MessageOutbox> outbox;
   std::optional<MulticastCore> core;
+  MulticastCore::Config core_config;
   int updus = 0;
+  int updus_max = 1'000'000;  // then the node takes no more
   std::vector<gateways::SisUnidata> sent;
   std::deque<RelayEvent> events;
 };
@@ -243,6 +255,112 @@ TEST_F(PMulSending, what_the_node_has_lost_is_sent_again) {
   run_for(minutes(30));
   EXPECT_EQ(item(id).state, SpoolState::sent);
   EXPECT_GE(updus, 2 * before - 2);
+}
+
+// P_MUL asks nobody for blocks without acknowledgement, so the file would have a hole.
+TEST_F(PMulSending, a_file_of_which_the_node_has_lost_a_part_is_sent_again_whole) {
+  const auto id = put({kOne}, kCoded)[0];
+  updus_max = 10;
+  start();
+  core->on_sis(now, gateways::SisFlow{false});
+  run_for(seconds(5));
+  ASSERT_EQ(updus, 10);
+  core->on_sis(now, gateways::SisLost{});
+  updus = 0;
+  updus_max = 1'000'000;
+  bind();
+  run_for(hours(1));
+  EXPECT_EQ(item(id).state, SpoolState::sent);
+  EXPECT_EQ(item(id).attempts, 2u);
+  const int again = updus;
+  const auto other = put({kOne}, kCoded)[0];
+  core->on_spool_changed(now);
+  updus = 0;
+  pump();
+  run_for(hours(1));
+  EXPECT_EQ(item(other).state, SpoolState::sent);
+  EXPECT_GE(again, updus - 2) << "as many as for a file that went at once";
+}
+
+TEST_F(PMulSending, nothing_is_taken_for_sent_while_our_own_emcon_lasts) {
+  const auto id = put({kOne}, kCoded)[0];
+  start();
+  run_for(seconds(60));
+  ASSERT_EQ(item(id).state, SpoolState::active);
+  const int before = updus;
+  core->on_own_silence(now, true);
+  pump();
+  run_for(hours(2));
+  EXPECT_EQ(item(id).state, SpoolState::active);
+  EXPECT_EQ(updus, before);
+  core->on_own_silence(now, false);
+  pump();
+  run_for(hours(1));
+  EXPECT_EQ(item(id).state, SpoolState::sent);
+  EXPECT_GE(updus, 2 * before - 2);
+}
+
+TEST_F(PMulSending, other_data_at_the_node_delays_the_report) {
+  start();
+  const auto behind = put({kOne}, kCoded)[0];
+  core->on_other_handed(now, 15, 300 / 8 * 3600);
+  core->on_spool_changed(now);
+  pump();
+  run_for(minutes(55));
+  EXPECT_EQ(item(behind).state, SpoolState::active);
+  run_for(minutes(30));
+  EXPECT_EQ(item(behind).state, SpoolState::sent);
+}
+
+TEST_F(PMulSending, blocks_that_are_with_the_node_do_not_go_again_when_one_station_cancels) {
+  const auto rows = put({kOne, kTwo}, kCoded);
+  start();
+  run_for(seconds(60));
+  const int before = updus;
+  const TransferNumber number{static_cast<std::uint32_t>(rows[0].value)};
+  EXPECT_TRUE(core->on_control(now, kOne, {.number = number, .action = ControlAction::cancel}));
+  pump();
+  run_for(minutes(30));
+  EXPECT_EQ(item(rows[0]).state, SpoolState::failed);
+  EXPECT_EQ(item(rows[1]).state, SpoolState::sent);
+  EXPECT_EQ(item(rows[1]).attempts, 1u);
+  EXPECT_EQ(updus, before);
+}
+
+// The time is 22:13:20 at the start.
+TEST_F(PMulSending, the_clock_that_is_set_opens_a_window) {
+  core_config.sender.sending.others.windows = {{2 * 60, 3 * 60}};
+  put({kOne}, kCoded);
+  start();
+  run_for(minutes(10));
+  EXPECT_EQ(updus, 0);
+  set_clock(hours(4));
+  run_for(minutes(1));
+  EXPECT_GT(updus, 20);
+}
+
+TEST_F(PMulSending, a_file_does_not_wait_for_the_window_of_a_station_that_has_cancelled_it) {
+  core_config.sender.sending.stations[kOne].windows = {{23 * 60, 23 * 60 + 50}};
+  core_config.sender.sending.stations[kTwo].windows = {{23 * 60 + 40, 23 * 60 + 50}};
+  const auto rows = put({kOne, kTwo}, kCoded);
+  start();
+  run_for(minutes(50));
+  EXPECT_EQ(updus, 0);
+  const TransferNumber number{static_cast<std::uint32_t>(rows[0].value)};
+  EXPECT_TRUE(core->on_control(now, kTwo, {.number = number, .action = ControlAction::cancel}));
+  pump();
+  run_for(minutes(1));
+  EXPECT_GT(updus, 20);
+}
+
+TEST_F(PMulSending, a_damaged_row_is_counted) {
+  const auto id = put({kOne}, kCoded)[0];
+  execute("UPDATE outgoing_p_mul SET grade = 99 WHERE item = " + std::to_string(id.value));
+  start();
+  EXPECT_EQ(core->sender().counters()[MulticastSenderCounter::corrupt], 1u);
+  ASSERT_FALSE(events.empty());
+  EXPECT_EQ(events.front().kind, RelayEvent::Kind::corrupt);
+  EXPECT_EQ(events.front().item, id);
 }
 
 TEST_F(PMulSending, a_restart_does_not_forget_that_the_head_has_arrived) {
