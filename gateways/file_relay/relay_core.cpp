@@ -139,10 +139,16 @@ void RelayCore::on(Instant now, const gateways::SisIndication& event) {
 }
 
 void RelayCore::on_udop(Instant now, const gateways::SisEvent& event) {
-  if (multicast_.enabled()) multicast_.on_sis(now, event);
+  now_ = now;
   if (const auto* arrived = std::get_if<gateways::SisIndication>(&event)) {
-    take_udop(now, *arrived);
-  } else if (const auto* bound = std::get_if<gateways::SisBound>(&event)) {
+    const auto pdu = gateways::decode_rcop(arrived->updu);
+    const bool p_mul = pdu && pdu->header.application_id == kMulticastApplication;
+    if (!p_mul) return take_udop(now, *arrived);
+    if (multicast_.enabled()) multicast_.on_sis(now, event);
+    return;
+  }
+  if (multicast_.enabled()) multicast_.on_sis(now, event);
+  if (const auto* bound = std::get_if<gateways::SisBound>(&event)) {
     udop_flow_on_ = true;
     if (bound->mtu >= config_.mtu_min) return sender_.on_udop_bound(now, bound->mtu);
     emit(RelayEvent::Kind::mtu_too_small, {}, "SAP 7 has " + std::to_string(bound->mtu));
@@ -156,15 +162,13 @@ void RelayCore::on_udop(Instant now, const gateways::SisEvent& event) {
 }
 
 void RelayCore::on_own_silence(Instant now, bool silent) {
-  silent_ = silent;
+  now_ = now;
+  if (!std::exchange(silent_, silent) && silent) sender_.on_own_silence(now);
   if (multicast_.enabled()) multicast_.on_own_silence(now, silent);
 }
 
 // FRAP comes by RCOP (Table F-2), so here an acknowledgement is an unknown application.
 void RelayCore::take_udop(Instant now, const gateways::SisIndication& event) {
-  const auto header = gateways::decode_rcop(event.updu);
-  if (header && header->header.application_id == kMulticastApplication) return;
-  now_ = now;
   const auto pdu = udop_reassembler_.on_updu(now, event.source, event.source_sap, event.updu);
   if (pdu && pdu->application_id == kBftpApplication) {
     receiver_.on_file(now, *pdu);
@@ -282,6 +286,7 @@ void RelayCore::on_store_result(Instant now, const gateways::StoreResult& result
 }
 
 void RelayCore::on_deadline(Instant now) {
+  now_ = now;
   for (gateways::RcopReassembler* reassembler : {&reassembler_, &udop_reassembler_}) {
     reassembler->on_deadline(now);
     report_dropped(*reassembler);
@@ -319,6 +324,14 @@ std::optional<RelayEvent> RelayCore::poll_event() {
   return sender_.poll_event();
 }
 
+std::optional<gateways::SisUnidata> RelayCore::poll_udop() {
+  auto updu = sender_.poll_udop(multicast_.clear_at());
+  if (!updu) return std::nullopt;
+  multicast_.on_other_handed(now_, updu->priority,
+                             updu->updu.size() * (1u + updu->delivery.retransmissions));
+  return updu;
+}
+
 // Acknowledgements go before files: the other side may be waiting with its next attempt. The end of
 // a round by P_MUL is an event, so its U_PDUs come first.
 std::optional<RelayCore::Action> RelayCore::poll_action() {
@@ -330,7 +343,7 @@ std::optional<RelayCore::Action> RelayCore::poll_action() {
   if (auto request = multicast_.poll_store()) return std::move(*request);
   if (auto request = sender_.poll_store()) return std::move(*request);
   if (udop_flow_on_ && !silent_) {
-    if (auto updu = sender_.poll_udop()) return UdopUnidata{std::move(*updu)};
+    if (auto updu = poll_udop()) return UdopUnidata{std::move(*updu)};
     if (auto request = sender_.poll_store()) return std::move(*request);
   }
   if (!bound_ || !flow_on_) return std::nullopt;

@@ -94,6 +94,7 @@ class RelayCore {
   void refused(Instant now, gateways::SisRequestId id, const std::string& reason);
   void take(Instant now, const gateways::RcopReassembler::Complete& pdu);
   std::optional<RelayEvent> poll_event();
+  std::optional<gateways::SisUnidata> poll_udop();
   bool take_message(Instant now, const gateways::SisIndication& event);
   void report_dropped(gateways::RcopReassembler& reassembler);
   void take_udop(Instant now, const gateways::SisIndication& event);

@@ -669,7 +669,7 @@ void RelayService::carry_out(gateways::SisUnidata updu) {
 void RelayService::carry_out(RelayCore::UdopUnidata updu) {
   const gateways::SisRequestId id = updu.unidata.id;
   const auto accepted = udop_requests_.request(*udop_client_, std::move(updu.unidata));
-  if (accepted) return;  // otherwise P_MUL asks for it again
+  if (accepted) return;  // P_MUL asks for it again; an attempt by BFTP has failed
   LogLine(log_, LogLevel::warning, "request_refused").kv("reason", to_string(accepted.error()));
   core_.on_udop(now(), gateways::SisUnresolved{id});
 }

@@ -64,6 +64,7 @@ constexpr unsigned kOvertakenMax = 64;
 constexpr std::uint64_t kUpduLifetimeMinS = 60;
 constexpr const char* kNoAcknowledgement = "no acknowledgement";
 constexpr const char* kConnectionLost = "connection to the node lost";
+constexpr const char* kOwnSilence = "our own EMCON began";
 constexpr const char* kWindowClosed = "its transfer window ended";
 constexpr std::size_t kTransmissionOctetsMin = 16384;
 constexpr std::size_t kDoneOctets = 14;   // of a DONE message
@@ -153,11 +154,22 @@ void SenderCore::on_udop_bound(Instant now, std::size_t mtu) {
 void SenderCore::on_udop_lost(Instant now) {
   note(now);
   udop_mtu_.reset();
+  fail_unsent_udop(kConnectionLost);
+}
+
+// The node keeps what it was given and transmits none of it, so that nobody knows when it leaves. A
+// repeat does no harm.
+void SenderCore::on_own_silence(Instant now) {
+  note(now);
+  fail_unsent_udop(kOwnSilence);
+}
+
+void SenderCore::fail_unsent_udop(const std::string& reason) {
   for (const SpoolId id : active_) {
     Item& item = items_.at(id);
     if (!by_udop(item) || item.phase != Phase::sending) continue;
-    if (is_all_sent(item) && item.left_at <= now) continue;
-    fail_attempt(item, kConnectionLost, true);
+    if (is_all_sent(item) && item.left_at <= now_) continue;
+    fail_attempt(item, reason, true);
   }
 }
 
@@ -283,11 +295,7 @@ void SenderCore::add_listed(const gateways::OpenItems& open) {
   }
   for (const SpoolId id : open.parked) {
     counters_.add(RelaySenderCounter::corrupt);
-    RelayEvent event;
-    event.kind = RelayEvent::Kind::corrupt;
-    event.item = id;
-    event.detail = "its row in the spool cannot be read";
-    events_.push_back(std::move(event));
+    events_.push_back(parked_event(id));
   }
   listed_before_ = true;
 }
@@ -310,7 +318,9 @@ void SenderCore::add(const gateways::SpoolItem& row) {
   item.expires = accepted + config_.lifetime_max;
   item.advanced_at = accepted;
   // The row does not say which attempts those were.
-  if (config_.transfer_service) item.attempts_by_transfer = row.attempts;
+  if (config_.transfer_service || row.reason == kWindowClosed) {
+    item.attempts_not_counted = row.attempts;
+  }
   stations_.try_emplace(row.destination);
   items_.emplace(row.id, std::move(item));
 }
@@ -386,10 +396,12 @@ std::optional<Instant> SenderCore::window_closes_at(const Item& item) const {
   return closes ? std::optional(utc_.instant(*closes)) : std::nullopt;
 }
 
-// The node may still send what it has. The attempt has not failed, so it does not end the file.
+// The node may still send what it has. The attempt has not failed, so it does not count. The next
+// window is looked up when it is needed, because the clock may be set until then.
 void SenderCore::end_for_window(Item& item) {
   emit(RelayEvent::Kind::attempt_failed, item, kWindowClosed);
-  save(item, SpoolState::deferred, window_opens_at(item), kWindowClosed);
+  if (!item.by_transfer) ++item.attempts_not_counted;
+  save(item, SpoolState::deferred, now_, kWindowClosed);
 }
 
 /// When the item may be tried next. A silent station is tried with one file at growing intervals; a
@@ -754,7 +766,7 @@ std::optional<Instant> SenderCore::udop_room_at() const {
   return room > now_ ? std::optional(room) : std::nullopt;
 }
 
-std::optional<SisUnidata> SenderCore::poll_udop() {
+std::optional<SisUnidata> SenderCore::poll_udop(Instant node_clear_at) {
   if (!udop_mtu_ || udop_room_at()) return std::nullopt;
   Item* chosen = choose_item(true);
   if (chosen == nullptr) return std::nullopt;
@@ -770,8 +782,9 @@ std::optional<SisUnidata> SenderCore::poll_udop() {
                   .updu = next_updu(item)};
   counters_.add(RelaySenderCounter::udop_segments);
   udop_last_ = {updu.id, item.row.id};
-  udop_clear_at_ = std::max(udop_clear_at_, now_) + time_on_air((1u + repeats) * updu.updu.size());
-  item.left_at = udop_clear_at_;
+  const Duration takes = time_on_air((1u + repeats) * updu.updu.size());
+  udop_clear_at_ = std::max(udop_clear_at_, now_) + takes;
+  item.left_at = std::max(udop_clear_at_, node_clear_at + takes);
   item.octets_confirmed += updu.updu.size() - gateways::kRcopHeaderBytes;
   ++item.segments_confirmed;
   item.progress_at = now_;
@@ -881,7 +894,7 @@ void SenderCore::start_transfer(Item& item, const gateways::ImageReady& ready) {
   item.station_failed = false;
   item.overtaken = 0;
   ++item.row.attempts;
-  ++item.attempts_by_transfer;
+  ++item.attempts_not_counted;
   save(item, SpoolState::active, now_, item.row.reason);
 }
 
@@ -1175,9 +1188,10 @@ Duration SenderCore::way_of_acknowledgement(const Item& item) const {
 void SenderCore::fail_attempt(Item& item, const std::string& reason, bool retry_at_once) {
   counters_.add(RelaySenderCounter::attempts_failed);
   emit(RelayEvent::Kind::attempt_failed, item, reason);
+  if (retry_at_once && !item.by_transfer) ++item.attempts_not_counted;
   if (item.expires <= now_) {
     save(item, SpoolState::expired, now_, reason);
-  } else if (item.row.attempts - item.attempts_by_transfer >= config_.attempts_max &&
+  } else if (item.row.attempts - item.attempts_not_counted >= config_.attempts_max &&
              !retry_at_once && !item.transfer) {
     save(item, SpoolState::failed, now_, reason);
   } else {

@@ -129,6 +129,8 @@ class SenderCore {
   // The client that is bound to SAP 7.
   void on_udop_bound(Instant now, std::size_t mtu);
   void on_udop_lost(Instant now);
+  /// Our own EMCON begins.
+  void on_own_silence(Instant now);
   /// The last U_PDU of poll_udop() was not taken.
   void on_udop_refused(Instant now, gateways::SisRequestId id, const std::string& reason);
   /// A file may have been added to the spool.
@@ -172,8 +174,9 @@ class SenderCore {
   std::optional<gateways::StoreRequest> poll_store();
   std::optional<gateways::SisUnidata> poll_updu();
   /// Returns a U_PDU for SAP 7. It has no confirmation, so what is handed over is limited by the
-  /// time that it takes at the configured rate.
-  std::optional<gateways::SisUnidata> poll_udop();
+  /// time that it takes at the configured rate. `node_clear_at`: when all that the node has for
+  /// SAP 7, also of others, should have left.
+  std::optional<gateways::SisUnidata> poll_udop(Instant node_clear_at);
   std::optional<Instant> next_deadline() const;
 
   std::size_t outstanding() const { return outstanding_.size(); }
@@ -226,7 +229,7 @@ class SenderCore {
     Instant advanced_at{};                        // when its station took or answered some of it
     Duration offer_took{};                        // from the node to its confirmation
     bool by_transfer = false;                     // its last attempt was or is
-    std::uint32_t attempts_by_transfer = 0;       // do not count as attempts by BFTP
+    std::uint32_t attempts_not_counted = 0;       // by the transfer service, or broken off here
     bool by_bftp = false;                         // its offer does not fit in a U_PDU
     bool without_delta = false;                   // the receiver no longer has the older file
     Bytes base;                                   // hash of the older file that the receiver has
@@ -281,6 +284,7 @@ class SenderCore {
   Instant window_opens_at(const Item& item) const;
   std::optional<Instant> window_closes_at(const Item& item) const;
   void end_for_window(Item& item);
+  void fail_unsent_udop(const std::string& reason);
   void set_phase(Item& item, Phase phase);
 
   bool uses_transfer(const Item& item);

@@ -131,6 +131,57 @@ TEST(RelayUdop, what_had_not_left_when_sap_7_was_lost_goes_again) {
   EXPECT_EQ(world.inbox(kRight).size(), 1u);
 }
 
+TEST(RelayUdop, our_own_emcon_takes_back_what_had_not_left_and_counts_no_attempt) {
+  RelayWorld world(1, {.udop_mtu = 2048});
+  world.core_config.sender.attempts_max = 1;
+  use_udop(world, AckMode::none);
+  world.run_for(seconds(5));
+  const auto id = world.send(kLeft, "f", content_of(20'000));
+  world.run_for(seconds(10));
+  world.core(kLeft).on_own_silence(world.now(), true);
+  world.poke(kLeft);
+  world.run_for(minutes(30));
+  EXPECT_EQ(world.events(kLeft, Kind::attempt_failed), 1u);
+  EXPECT_FALSE(gateways::is_over(world.item(kLeft, id).state));
+  EXPECT_EQ(world.udop_sent(kLeft), 10u);
+  world.core(kLeft).on_own_silence(world.now(), false);
+  world.poke(kLeft);
+  world.run_for(minutes(5));
+  EXPECT_EQ(world.item(kLeft, id).state, SpoolState::sent);
+  EXPECT_EQ(world.udop_sent(kLeft), 20u);
+}
+
+TEST(RelayUdop, its_segments_are_no_matter_of_p_mul) {
+  RelayWorld world(1, {.udop_mtu = 2048});
+  world.core_config.multicast.own = Address{0x01020301};
+  use_udop(world, AckMode::none);
+  world.run_for(seconds(5));
+  world.send(kLeft, "f", content_of(20'000));
+  world.run_for(minutes(5));
+  EXPECT_EQ(world.inbox(kRight).size(), 1u);
+  CounterRows rows;
+  world.core(kRight).list(rows);
+  const auto wrong = std::find_if(rows.begin(), rows.end(), [](const auto& row) {
+    return row.name == "carrier_wrong_application";
+  });
+  ASSERT_NE(wrong, rows.end());
+  EXPECT_EQ(wrong->value, 0u);
+}
+
+// P_MUL and BFTP share the line, so each waits for what the other has given to the node.
+TEST(RelayUdop, a_file_is_sent_when_the_data_of_p_mul_have_left_as_well) {
+  RelayWorld world(1, {.udop_mtu = 2048});
+  world.core_config.multicast.own = Address{0x01020301};
+  use_udop(world, AckMode::none);
+  world.run_for(seconds(5));
+  world.core(kLeft).multicast().on_other_handed(world.now(), 8, 2400 / 8 * 600);
+  const auto id = world.send(kLeft, "f", content_of(1000));
+  world.run_for(minutes(9));
+  EXPECT_EQ(world.item(kLeft, id).state, SpoolState::active);
+  world.run_for(minutes(2));
+  EXPECT_EQ(world.item(kLeft, id).state, SpoolState::sent);
+}
+
 TEST(RelayUdop, a_small_mtu_of_sap_7_is_told_and_files_wait) {
   RelayWorld world(1, {.udop_mtu = 299});
   use_udop(world);

@@ -149,6 +149,39 @@ TEST(TransferWindow, the_clock_that_is_set_opens_it) {
   EXPECT_TRUE(world.inbox(kRight).contains("f"));
 }
 
+TEST(TransferWindow, the_clock_that_is_set_opens_it_for_a_file_that_it_has_stopped) {
+  RelayWorld world(1);
+  world.core_config.sender.sending.others.windows = {{at(22, 14), at(22, 16)},
+                                                     {at(2, 0), at(3, 0)}};
+  restart(world, kLeft);
+  const auto id = world.send(kLeft, "f", content_of(1'000'000));
+  world.run_for(minutes(5));
+  EXPECT_EQ(world.item(kLeft, id).state, SpoolState::deferred);
+  const auto sent = world.updus_sent(kLeft);
+  EXPECT_GT(sent, 0u);
+  world.set_clock(kLeft, hours(4));
+  world.run_for(minutes(2));
+  EXPECT_GT(world.updus_sent(kLeft), sent);
+}
+
+TEST(TransferWindow, its_end_uses_up_no_attempts) {
+  RelayWorld world(1);
+  SendingRule& rule = world.core_config.sender.sending.others;
+  for (const int minute : {0, 5, 10, 15, 20}) {
+    rule.windows.push_back({at(23, minute), at(23, minute + 2)});
+  }
+  world.core_config.sender.attempts_max = 2;
+  restart(world, kLeft);
+  const auto id = world.send(kLeft, "f", content_of(1'000'000));
+  world.run_for(minutes(66));  // to 23:19:20
+  EXPECT_EQ(world.item(kLeft, id).attempts, 4u);
+  world.subnet.rejected = 1;
+  world.run_for(minutes(2));
+  EXPECT_EQ(world.item(kLeft, id).attempts, 5u);
+  EXPECT_EQ(world.item(kLeft, id).reason, "the station does not respond");
+  EXPECT_EQ(world.item(kLeft, id).state, SpoolState::deferred);
+}
+
 TEST(TransferWindow, a_file_whose_lifetime_ends_before_it_says_so) {
   RelayWorld world(1);
   world.core_config.sender.sending.others.windows = {{at(12, 0), at(13, 0)}};
