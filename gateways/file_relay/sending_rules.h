@@ -52,7 +52,8 @@ struct SendingTable {
     return of(station).acknowledgement.value_or(otherwise);
   }
   /// Returns the first time from `from` on at which one transmission may go to all these stations.
-  /// If their windows have no time in common, it is the first at which it may go to one of them.
+  /// If their windows have no time in common, it is the first at which it may go to one of them, so
+  /// that the others get it outside of their own windows.
   UtcSeconds opens_at(UtcSeconds from, const std::vector<Address>& to, std::uint8_t priority) const;
 };
 
