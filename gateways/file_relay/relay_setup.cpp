@@ -105,7 +105,8 @@ std::string control_socket_path(const RelayConfig& config) {
 control::SocketConfig control_socket(const RelayConfig& config) {
   return {.path = control_socket_path(config),
           .group_too = config.control_group_too,
-          .request_octets_max = 20'000};  // `put` names up to 1000 stations
+          .request_octets_max = 20'000,  // `put` names up to 1000 stations
+          .takes_files = true};
 }
 
 }  // namespace s5066::file_relay

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/error.hpp>
 #include <boost/asio/write.hpp>
 #include <chrono>
 #include <cstdint>
@@ -35,7 +36,8 @@ class ControlSocket::Session : public std::enable_shared_from_this<Session> {
         timer_(socket_.get_executor()),
         answer_of_(owner.answer_),
         timeout_(owner.config_.timeout),
-        request_octets_max_(owner.config_.request_octets_max) {}
+        request_octets_max_(owner.config_.request_octets_max),
+        takes_files_(owner.config_.takes_files) {}
 
   void start() {
     limit_time();
@@ -75,8 +77,7 @@ class ControlSocket::Session : public std::enable_shared_from_this<Session> {
     if (closed_) return;
     std::array<std::uint8_t, 4096> part;
     const std::size_t room = std::min(part.size(), request_octets_max_ - request_.size());
-    const auto octets =
-        posix::receive_with_file(socket_.native_handle(), std::span(part).first(room), file_);
+    const auto octets = read_some(std::span(part).first(room));
     if (!octets) return close();
     request_.append(part.begin(), part.begin() + static_cast<std::ptrdiff_t>(*octets));
     const std::size_t end = request_.find('\n');
@@ -87,6 +88,18 @@ class ControlSocket::Session : public std::enable_shared_from_this<Session> {
     } else {
       wait_for_request();
     }
+  }
+
+  /// Reads what there is now; 0 if there is nothing yet. Without takes_files the system drops the
+  /// descriptors that come.
+  Result<std::size_t> read_some(std::span<std::uint8_t> bytes) {
+    if (takes_files_) return posix::receive_with_file(socket_.native_handle(), bytes, file_);
+    error_code failure;
+    socket_.non_blocking(true, failure);
+    const std::size_t octets = socket_.read_some(asio::buffer(bytes.data(), bytes.size()), failure);
+    if (failure == asio::error::would_block) return std::size_t{0};
+    if (failure) return Error{ErrorCode::io, failure.message()};
+    return octets;
   }
 
   /// Reads the rest of the line, because the system would end a connection with unread octets by an
@@ -114,6 +127,7 @@ class ControlSocket::Session : public std::enable_shared_from_this<Session> {
   Answer answer_of_;
   Duration timeout_;
   std::size_t request_octets_max_;
+  bool takes_files_;
   std::string request_;
   posix::PassedFile file_;  // closed with the session, if no request takes it
   std::string text_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The local socket on which a daemon answers operators, programs and a console: one request line
-// in, one JSON object out, then the connection ends. A descriptor may come with the request.
+// in, one JSON object out, then the connection ends. A descriptor may come with the request,
+// if the settings allow it.
 #pragma once
 
 #include <boost/asio/io_context.hpp>

@@ -39,7 +39,8 @@ void EventRing::drop_one() {
     event = std::find_if(events_.begin(), events_.end(), is_info);
   }
   infos_ -= event->level == LogLevel::info;
-  dropped_ = std::max(dropped_, event->sequence);
+  std::uint64_t& dropped = dropped_.at(static_cast<std::size_t>(event->level));
+  dropped = std::max(dropped, event->sequence);
   events_.erase(event);
 }
 
@@ -59,9 +60,11 @@ std::uint64_t EventRing::newest() const {
   return sequence_;
 }
 
-std::uint64_t EventRing::oldest() const {
+std::uint64_t EventRing::oldest(LogLevel least) const {
   const std::lock_guard lock(mutex_);
-  return events_.empty() ? 0 : dropped_ + 1;
+  if (events_.empty()) return 0;
+  const auto first = dropped_.begin() + static_cast<std::ptrdiff_t>(least);
+  return *std::max_element(first, dropped_.end()) + 1;
 }
 
 }  // namespace s5066::control

@@ -2,6 +2,7 @@
 // The last lines of a daemon's log, for `events` of the control interface.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -54,8 +55,9 @@ class EventRing final : public LogSink {
   std::vector<LoggedEvent> last(const EventFilter& filter) const;
   /// Returns the sequence of the newest line; 0 if there is none.
   std::uint64_t newest() const;
-  /// Returns the sequence from which on all lines are kept; 0 if there is none.
-  std::uint64_t oldest() const;
+  /// Returns the sequence from which on all lines of this level and above are kept; 0 if no line
+  /// is.
+  std::uint64_t oldest(LogLevel least = LogLevel::info) const;
 
  private:
   void drop_one();
@@ -64,8 +66,9 @@ class EventRing final : public LogSink {
   std::function<Duration()> utc_clock_;
   mutable std::mutex mutex_;  // guards everything below
   std::uint64_t sequence_ = 0;
-  std::uint64_t dropped_ = 0;  // the highest sequence that is not kept any more
-  std::size_t infos_ = 0;      // lines of level info in `events_`
+  // The highest sequence that is not kept any more, for each level.
+  std::array<std::uint64_t, static_cast<std::size_t>(LogLevel::error) + 1> dropped_{};
+  std::size_t infos_ = 0;  // lines of level info in `events_`
   std::deque<LoggedEvent> events_;
 };
 

@@ -87,16 +87,21 @@ Result<std::string> default_configuration(const std::string& suffix) {
   return (folder / (station + suffix + std::string(kExtension))).string();
 }
 
-std::string start_command(const std::string& program, const std::string& suffix,
-                          const std::string& file) {
+std::optional<std::string> unit_of(const std::string& program, const std::string& suffix,
+                                   const std::string& file) {
   const fs::path path(file);
   const std::string stem = path.stem().string();
-  if (path.parent_path() == kFolder && path.extension() == kExtension && stem.ends_with(suffix) &&
-      stem.size() > suffix.size()) {
-    const std::string name = stem.substr(0, stem.size() - suffix.size());
-    return "sudo systemctl start " + program + "@" + name;
+  if (path.parent_path() != kFolder || path.extension() != kExtension || !stem.ends_with(suffix) ||
+      stem.size() <= suffix.size()) {
+    return std::nullopt;
   }
-  return program + " run --config " + file;
+  return program + "@" + stem.substr(0, stem.size() - suffix.size());
+}
+
+std::string start_command(const std::string& program, const std::string& suffix,
+                          const std::string& file) {
+  const auto unit = unit_of(program, suffix, file);
+  return unit ? "sudo systemctl start " + *unit : program + " run --config " + file;
 }
 
 }  // namespace s5066::control

@@ -3,6 +3,7 @@
 // s5066.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "s5066d/base/result.h"
@@ -19,8 +20,12 @@ inline constexpr const char* kConfigurationHelp =
 /// is S5066_STATION, or else the only station there. An error tells what to do.
 Result<std::string> default_configuration(const std::string& suffix);
 
-/// Returns the command that starts a program with this configuration: that of its unit, if the file
-/// is /etc/s5066/NAME and the suffix, else the program with the file.
+/// Returns the systemd unit of a program that reads this configuration, if the file is that of a
+/// station in /etc/s5066: NAME and the suffix.
+std::optional<std::string> unit_of(const std::string& program, const std::string& suffix,
+                                   const std::string& file);
+/// Returns the command that starts a program with this configuration: that of its unit, if there
+/// is one, else the program with the file.
 std::string start_command(const std::string& program, const std::string& suffix,
                           const std::string& file);
 

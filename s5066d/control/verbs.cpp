@@ -125,7 +125,7 @@ std::string events_json(const EventRing& ring, const EventFilter& filter) {
       field.set_value(value);
     }
   }
-  to.set_oldest(number(ring.oldest()));
+  to.set_oldest(number(ring.oldest(filter.least)));
   to.set_newest(number(ring.newest()));
   return answer_json(std::move(to));
 }

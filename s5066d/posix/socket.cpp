@@ -327,6 +327,11 @@ Result<std::string> ask_control(const std::string& path, const std::string& requ
   const auto failed = [&path](const Error& error) {
     return Error{error.code, "control socket " + path + ": " + error.detail};
   };
+  // A process that closes the connection runs, so link_down would be wrong.
+  const auto broken = [&failed](const Error& error) {
+    const bool closed = error.code == ErrorCode::link_down;
+    return failed({closed ? ErrorCode::io : error.code, error.detail});
+  };
   const auto socket = connect_unix(path, timeout);
   if (!socket && socket.error().code == ErrorCode::refused) {
     return failed({ErrorCode::refused, socket.error().detail +
@@ -339,11 +344,11 @@ Result<std::string> ask_control(const std::string& path, const std::string& requ
   std::size_t with_file = 0;
   if (file >= 0) {
     const auto begun = send_with_file(socket->get(), sending, file);
-    if (!begun) return failed(begun.error());
+    if (!begun) return broken(begun.error());
     with_file = *begun;
   }
   const auto sent = send_all(socket->get(), ByteSpan(sending).subspan(with_file), timeout);
-  if (!sent) return failed(sent.error());
+  if (!sent) return broken(sent.error());
   std::string answer;
   Bytes part(kAnswerPartOctets);
   while (answer.size() < kAnswerOctetsMax) {

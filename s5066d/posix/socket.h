@@ -60,8 +60,8 @@ Result<std::size_t> receive_some(int socket, std::span<std::uint8_t> bytes, Dura
 
 /// Sends one request line to a control socket; the answer ends with the connection. `timeout` is
 /// for each step: to connect, to send, and between any two parts of the answer. The descriptor
-/// `file` goes with the request; -1 is none. Fails with link_down if nothing listens there, and
-/// with refused if this user may not connect.
+/// `file` goes with the request; -1 is none. Fails with link_down if nothing listens there, with
+/// refused if this user may not connect, and with io if the other end closes without an answer.
 Result<std::string> ask_control(const std::string& path, const std::string& request,
                                 Duration timeout, int file = -1);
 

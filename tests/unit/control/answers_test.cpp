@@ -70,6 +70,16 @@ TEST_F(Ring, lines_about_traffic_displace_no_more_than_half_of_the_warnings) {
   const std::uint64_t oldest = ring.oldest();
   EXPECT_EQ(last({.count = EventRing::kEventsMax, .after = oldest - 1}).size(),
             ring.newest() - oldest + 1);
+  // A reader of warnings misses none of them when lines about traffic go.
+  const std::uint64_t oldest_warning = ring.oldest(LogLevel::warning);
+  EXPECT_EQ(oldest_warning, 700 - EventRing::kEventsMax / 2 + 2);
+  ring.write(LogLevel::info, "traffic");
+  EXPECT_EQ(ring.oldest(LogLevel::warning), oldest_warning);
+  EXPECT_GT(ring.oldest(), oldest_warning);
+  const auto events = read_answer<proto::Events>(events_json(ring, {.least = LogLevel::warning}));
+  ASSERT_TRUE(events);
+  EXPECT_EQ(events->oldest(), static_cast<double>(oldest_warning));
+  EXPECT_EQ(ring.oldest(LogLevel::error), 1u);
   for (int i = 1; i <= 5000; ++i) ring.write(LogLevel::error, "fault");
   EXPECT_EQ(count(LogLevel::error), EventRing::kEventsMax);
 }

@@ -265,7 +265,30 @@ std::size_t open_descriptors() {
   return static_cast<std::size_t>(std::distance(begin(all), end(all)));
 }
 
+TEST_F(ControlSocketTest, no_descriptor_gets_into_a_daemon_that_takes_none) {
+  bool came = false;
+  std::size_t open = 0;
+  answer_ = [&](std::string_view request, posix::PassedFile file) {
+    came = file.file || file.more;
+    open = open_descriptors();
+    return Result<std::string>(std::string(request));
+  };
+  ControlSocket socket(io_, config_, answer_, log_);
+  ASSERT_TRUE(socket.open());
+  const auto sealed = posix::make_sealed_file(Bytes{1, 2, 3});
+  Result<std::string> answer = Error{ErrorCode::io, ""};
+  const auto ask = [&](int file) {
+    serve_during([&] { answer = posix::ask_control(config_.path, "put", kPatience, file); });
+    EXPECT_TRUE(answer && *answer == "put\n");
+    EXPECT_FALSE(came);
+    return open;
+  };
+  const std::size_t without = ask(-1);
+  EXPECT_EQ(ask(sealed->get()), without);
+}
+
 TEST_F(ControlSocketTest, a_descriptor_comes_with_its_request) {
+  config_.takes_files = true;
   Bytes content;
   answer_ = [&content](std::string_view request, posix::PassedFile file) {
     content = posix::read_sealed_file(file.file.get(), 10).value();
@@ -283,6 +306,7 @@ TEST_F(ControlSocketTest, a_descriptor_comes_with_its_request) {
 
 TEST_F(ControlSocketTest, a_thousand_clients_that_send_half_a_request_and_a_file_keep_nobody_out) {
   constexpr std::size_t kClients = 1000;
+  config_.takes_files = true;
   rlimit limit{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
   limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, 4 * kClients);

@@ -18,6 +18,7 @@
 
 #include "s5066d/posix/log_writer.h"
 #include "s5066d/posix/main_tail.h"
+#include "s5066d/posix/passed_file.h"
 #include "s5066d/posix/socket.h"
 #include "s5066d/posix/tcp_progress.h"
 #include "tests/support/temporary_folder.h"
@@ -122,6 +123,21 @@ TEST_F(UnixSocket, that_ends_without_an_answer_is_an_error) {
   server.join();
   ASSERT_FALSE(heard);
   EXPECT_EQ(heard.error().detail, "control socket " + path_ + ": no answer");
+}
+
+// The peer closes before it reads, so the request cannot be sent to its end.
+TEST_F(UnixSocket, that_closes_during_the_request_is_not_taken_for_a_process_that_does_not_run) {
+  auto listener = listen_unix(path_, 1);
+  ASSERT_TRUE(listener);
+  ASSERT_EQ(::fcntl(listener->get(), F_SETFL, 0), 0);
+  const auto sealed = make_sealed_file(Bytes{1});
+  for (const int file : {-1, sealed->get()}) {
+    std::thread server([&] { const Fd client(::accept(listener->get(), nullptr, nullptr)); });
+    const auto heard = ask_control(path_, std::string(8 << 20, 'a'), kPatience, file);
+    server.join();
+    ASSERT_FALSE(heard);
+    EXPECT_EQ(heard.error().code, ErrorCode::io) << heard.error().detail;
+  }
 }
 
 TEST(Tcp, connects_by_address_and_says_which_cannot_be) {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "s5066d/control/event_ring.h"
 #include "tests/support/temporary_folder.h"
 
 namespace s5066::runtime {
@@ -110,6 +111,25 @@ TEST_F(Capture, files_that_cannot_be_moved_end_it_and_not_the_service) {
   EXPECT_EQ(std::count_if(lines.begin(), lines.end(),
                           [](const auto& l) { return l.find("capture_ended") != l.npos; }),
             1);
+}
+
+// On a cable at pace max many seconds of the sample clock pass in one of the machine's.
+TEST(TraceWriter, events_of_many_seconds_all_get_into_journal_and_ring_once) {
+  constexpr std::size_t kEvents = 30;
+  Lines journal;
+  control::EventRing ring(journal);
+  TraceWriter writer(ring);
+  for (std::size_t second = 0; second < kEvents; ++second) {
+    writer.on_trace(
+        {.at = Instant(std::chrono::seconds(second)), .kind = TraceKind::burst_started});
+  }
+  const auto kept = ring.last({.count = 2 * kEvents});
+  ASSERT_EQ(journal.lines.size(), kEvents);
+  ASSERT_EQ(kept.size(), kEvents);
+  for (std::size_t i = 0; i < kEvents; ++i) {
+    EXPECT_TRUE(kept[i].line.starts_with("burst_started t=" + std::to_string(i) + "."));
+    EXPECT_EQ(journal.lines[i], "info " + kept[i].line);
+  }
 }
 
 TEST(TraceWriter, tells_of_data_that_got_no_further_what_is_known_of_it) {
