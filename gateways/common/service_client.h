@@ -8,6 +8,7 @@
 #include "s5066d/base/result.h"
 #include "s5066d/base/time.h"
 #include "s5066d/control/ask.h"
+#include "s5066d/posix/socket.h"
 
 namespace s5066::gateways {
 
@@ -30,6 +31,11 @@ class ServiceClient {
   Result<Answer> ask(const std::string& request, Duration timeout = control::kAskTimeout,
                      int file = -1) const {
     return control::ask<Answer>(config_.socket, request, timeout, file);
+  }
+  /// Sends a request and returns the JSON that came, also if it refuses the request. An error says
+  /// that no answer came.
+  Result<std::string> exchange(const std::string& request, Duration timeout, int file) const {
+    return posix::ask_control(config_.socket, request, timeout, file);
   }
   /// Sends a request, prints the answer, and returns the exit status.
   int ask_and_print(const std::string& request, const google::protobuf::Message& type) const {

@@ -117,7 +117,7 @@ int wait_for_file(const gateways::ServiceClient& relay, const AwaitedFile& file)
       }
       return report(relay, *details, *state);
     }
-    if (file.progress) {
+    if (file.progress && relay.text()) {
       line.show(details ? progress_of(relay, file, *details, first)
                         : "the relay does not answer; the file waits in the spool");
     }

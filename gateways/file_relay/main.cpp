@@ -49,10 +49,8 @@ std::optional<std::vector<Address>> stations_of(const file_relay::RelayConfig& c
     const bool there = std::find(stations.begin(), stations.end(), station) != stations.end();
     if (!there) stations.push_back(station);
   };
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    const std::string one = text.substr(at, end - at);
-    at = end + 1;
+  for (const std::string_view part : file_relay::split_at_commas(text)) {
+    const std::string one(part);
     const auto found = config.book.find(one);
     if (!found || !found->group) {
       const auto station = station_of(config.book, one);

@@ -30,14 +30,12 @@ std::string octal(std::uint16_t mode) {
 /// Reads addresses with commas between. Nothing if one is no station, or comes twice.
 std::optional<std::vector<Address>> parse_stations(std::string_view text) {
   std::vector<Address> stations;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    const auto station = parse_address(text.substr(at, end - at));
+  for (const std::string_view one : split_at_commas(text)) {
+    const auto station = parse_address(one);
     if (!station || station->group) return std::nullopt;
     if (std::find(stations.begin(), stations.end(), *station) != stations.end())
       return std::nullopt;
     stations.push_back(*station);
-    at = end + 1;
   }
   return stations;
 }
@@ -83,7 +81,7 @@ control::VerbInfo change_verb(gateways::SpoolChange change) {
       return {"release", "ID", "let a held file go on; also STATION/NUMBER",
               answered_by<proto::Done>};
     case SpoolChange::retry:
-      return {"retry", "ID", "try again at once, with its first lifetime",
+      return {"retry", "ID", "try again at once, with its whole lifetime again",
               answered_by<proto::Done>};
     case SpoolChange::cancel:
       return {"cancel", "ID", "give it up; also STATION/NUMBER", answered_by<proto::Done>};
@@ -160,6 +158,16 @@ Result<gateways::ListFilter> parse_list_filter(const control::Words& arguments,
 
 std::optional<std::uint32_t> parse_number(std::string_view text) {
   return parse_number(text, 10);
+}
+
+std::vector<std::string_view> split_at_commas(std::string_view text) {
+  std::vector<std::string_view> parts;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    parts.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
 }
 
 std::string to_percent(std::string_view text) {

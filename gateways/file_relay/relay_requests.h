@@ -48,6 +48,9 @@ Result<gateways::ListFilter> parse_list_filter(const control::Words& arguments,
 /// Returns nothing if the text is no decimal number below 2^32.
 std::optional<std::uint32_t> parse_number(std::string_view text);
 
+/// Returns the parts between the commas, in order; a text without a comma is one part.
+std::vector<std::string_view> split_at_commas(std::string_view text);
+
 /// One word of a request for any text, and back. Nothing if the word is no such text.
 std::string to_percent(std::string_view text);
 std::optional<std::string> from_percent(std::string_view word);

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <iostream>
 #include <map>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -25,21 +26,62 @@ namespace fs = std::filesystem;
 constexpr auto kLookEvery = std::chrono::milliseconds(500);
 constexpr auto kPutTimeout = std::chrono::minutes(1);
 
+/// True for the errors of a relay that does not answer.
+bool gives_no_answer(const Error& error) {
+  return error.code == ErrorCode::link_down || error.code == ErrorCode::timed_out ||
+         error.code == ErrorCode::io;
+}
+
+Result<proto::FileSent> ask_to_put(const gateways::ServiceClient& relay, const PutRequest& request,
+                                   int sealed) {
+  const auto json = relay.exchange(to_line(request), kPutTimeout, sealed);
+  if (json) return control::read_answer<proto::FileSent>(*json);
+  Error error = json.error();
+  if (error.code != ErrorCode::link_down && gives_no_answer(error)) {
+    error.detail += "; the relay may have the file; see queue";
+  }
+  return error;
+}
+
 /// Hands one file to the relay for its stations. The relay needs no right to read it, because what
-/// it gets is a copy in memory.
+/// it gets is a copy in memory. Fails if the relay takes it for no station; a station for which it
+/// is not taken has the id 0, or none after the last id.
 Result<proto::FileSent> put_one(const gateways::ServiceClient& relay, const FileToPut& file,
                                 const RelayConfig& config, const PutOptions& options) {
   const auto read = read_file_to_send(file.path, config.file_octets_max);
   if (!read) return read.error();
   const auto sealed = posix::make_sealed_file(read->content);
-  if (!sealed) return sealed.error();
-  const PutRequest request{.name = file.name,
-                           .mtime = read->mtime,
-                           .mode = read->mode,
-                           .to = options.to,
-                           .priority = options.priority,
-                           .grade = options.grade};
-  return relay.ask<proto::FileSent>(to_line(request), kPutTimeout, sealed->get());
+  const auto failed = [&file](const Error& error) {
+    return Error{error.code, file.path + ": " + error.detail};
+  };
+  if (!sealed) return failed(sealed.error());
+  PutRequest request{.name = file.name,
+                     .mtime = read->mtime,
+                     .mode = read->mode,
+                     .to = {},
+                     .priority = options.priority,
+                     .grade = options.grade};
+  const std::size_t most = stations_per_put(config, options, read->content.size());
+  proto::FileSent all;
+  std::optional<Error> failure;
+  for (std::size_t at = 0; at < options.to.size(); at += request.to.size()) {
+    const auto first = options.to.begin() + static_cast<std::ptrdiff_t>(at);
+    const std::size_t count = std::min(most, options.to.size() - at);
+    request.to.assign(first, first + static_cast<std::ptrdiff_t>(count));
+    const auto sent = ask_to_put(relay, request, sealed->get());
+    if (sent) {
+      const double id = all.id();
+      all.MergeFrom(*sent);
+      if (id > 0) all.set_id(id);
+      continue;
+    }
+    if (!failure) failure = sent.error();
+    if (gives_no_answer(sent.error())) break;
+    for (std::size_t i = 0; i < count; ++i) all.add_ids(0);
+  }
+  if (failure) all.set_reason(failure->detail);
+  if (all.id() > 0 || !failure) return Result<proto::FileSent>(std::move(all));
+  return failure->code == ErrorCode::link_down ? *failure : failed(*failure);
 }
 
 Result<void> add_folder(const fs::path& folder, const std::string& name,
@@ -100,6 +142,14 @@ Result<std::vector<FileToPut>> files_to_put(const std::vector<std::string>& path
   return files;
 }
 
+std::size_t stations_per_put(const RelayConfig& config, const PutOptions& options,
+                             std::size_t octets) {
+  const PMulSettings& p_mul = config.p_mul;
+  if (p_mul.enabled() && group_of(p_mul.groups, options.to) != nullptr) return options.to.size();
+  const std::size_t most = options.request_octets_max / std::max<std::size_t>(octets, 1);
+  return std::max<std::size_t>(most, 1);
+}
+
 int put_files(const gateways::ServiceClient& relay, const RelayConfig& config,
               const PutOptions& options) {
   const auto files = files_to_put(options.files);
@@ -117,7 +167,8 @@ int put_files(const gateways::ServiceClient& relay, const RelayConfig& config,
       const Address to = options.to[i];
       const double id = static_cast<int>(i) < sent->ids_size() ? sent->ids(static_cast<int>(i)) : 0;
       if (id <= 0) {
-        status = relay.fail({ErrorCode::refused, to_string(to) + ": " + sent->reason()});
+        status = relay.fail(
+            {ErrorCode::refused, file.path + ": " + to_string(to) + ": " + sent->reason()});
         continue;
       }
       accepted.push_back({.id = {static_cast<std::int64_t>(id)},

@@ -21,6 +21,9 @@ struct PutOptions {
   std::vector<Address> to;
   std::optional<std::uint8_t> priority = std::nullopt;
   gateways::GradeSettings grade{};
+  /// Most octets that one request puts into the spool, because the relay does nothing else
+  /// meanwhile. A single copy may be larger.
+  std::size_t request_octets_max = 64 << 20;
   bool wait = false;
   bool progress = false;
 };
@@ -35,6 +38,11 @@ struct FileToPut {
 };
 /// Follows no symbolic link in a folder, and leaves out names that begin with a dot.
 Result<std::vector<FileToPut>> files_to_put(const std::vector<std::string>& paths);
+
+/// Returns the largest number of stations for which one request hands over a file of so many
+/// octets: all if they share one copy as a group of P_MUL.
+std::size_t stations_per_put(const RelayConfig& config, const PutOptions& options,
+                             std::size_t octets);
 
 /// All return the exit status: 0 done, 1 not. With `wait` it says what became of the files: 0 if
 /// all were delivered.

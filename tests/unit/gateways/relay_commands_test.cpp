@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <boost/asio/io_context.hpp>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -21,8 +22,10 @@
 #include "config/proto/control.pb.h"
 #include "gateways/common/sqlite_store.h"
 #include "gateways/file_relay/file_wait.h"
+#include "gateways/file_relay/relay_requests.h"
 #include "gateways/file_relay/relay_service.h"
 #include "gateways/file_relay/relay_setup.h"
+#include "s5066d/control/control_socket.h"
 #include "s5066d/control/json.h"
 #include "s5066d/posix/socket.h"
 #include "tests/support/patience.h"
@@ -156,6 +159,130 @@ TEST_F(RelayCommands, a_file_that_cannot_be_taken_is_refused_with_its_reason_and
   const Outcome both = put({fifo, make_file("good", 10)});
   EXPECT_EQ(both.status, 1);
   EXPECT_EQ(both.out, "accepted item=2 peer=1.2.3.4 name=good\n");
+}
+
+TEST_F(RelayCommands, a_full_disk_is_said_to_the_sender_and_the_list_still_comes) {
+  ASSERT_NO_FATAL_FAILURE(start());
+  ASSERT_EQ(put({make_file("a.txt", 10)}).status, 0);
+  stop();
+  config.spool_reserve_octets = std::uint64_t{1} << 60;
+  ASSERT_NO_FATAL_FAILURE(start());
+  const std::string file = make_file("b.txt", 10);
+  const Outcome sent = put({file});
+  EXPECT_EQ(sent.status, 1);
+  EXPECT_EQ(sent.out, "");
+  EXPECT_TRUE(sent.err.starts_with("s5066-relay: " + file + ": the disk of the spool")) << sent.err;
+  EXPECT_EQ(listed(), "1 incoming 1.2.3.4 10 0 a.txt\n");
+}
+
+/// A relay that takes requests, tells what it was asked, and answers as a test wants.
+class FakeRelay : public RelayCommands {
+ protected:
+  void serve(std::function<Result<std::string>(std::size_t stations)> answer) {
+    socket.emplace(
+        io, control_socket(config),
+        [this, answer = std::move(answer)](std::string_view request, posix::PassedFile) {
+          const std::string_view rest = request.substr(request.find("1.2"));
+          asked.emplace_back(rest.substr(0, rest.find(' ')));
+          return answer(split_at_commas(asked.back()).size());
+        },
+        log);
+    ASSERT_TRUE(socket->open());
+    served = std::thread([this] { io.run(); });
+  }
+  ~FakeRelay() override {
+    io.stop();
+    if (served.joinable()) served.join();
+  }
+  Outcome put_to_five(const std::string& file) {
+    PutOptions options{.files = {file}};
+    for (std::uint32_t i = 1; i <= 5; ++i) options.to.push_back({0x01020300 + i});
+    options.request_octets_max = 25;
+    Outcome outcome = captured([&] { return put_files(relay(), config, options); });
+    io.stop();
+    served.join();
+    return outcome;
+  }
+  /// Returns the answer to a `put` that was taken for so many stations.
+  std::string taken(std::size_t stations) {
+    proto::FileSent sent;
+    for (std::size_t i = 0; i < stations; ++i) sent.add_ids(++last_id);
+    sent.set_id(sent.ids(0));
+    return control::answer_json(std::move(sent));
+  }
+
+  boost::asio::io_context io;
+  std::optional<control::ControlSocket> socket;
+  std::vector<std::string> asked;  // the stations of each request
+  int last_id = 0;
+  std::thread served;
+};
+
+TEST_F(FakeRelay, a_file_for_many_stations_is_handed_over_in_several_requests) {
+  ASSERT_NO_FATAL_FAILURE(serve([this](std::size_t stations) { return taken(stations); }));
+  const Outcome sent = put_to_five(make_file("a", 10));
+  EXPECT_EQ(sent.status, 0) << sent.err;
+  EXPECT_EQ(asked, (std::vector<std::string>{"1.2.3.1,1.2.3.2", "1.2.3.3,1.2.3.4", "1.2.3.5"}));
+  std::string lines;
+  for (const char* i : {"1", "2", "3", "4", "5"}) {
+    lines += std::string("accepted item=") + i + " peer=1.2.3." + i + " name=a\n";
+  }
+  EXPECT_EQ(sent.out, lines);
+}
+
+TEST_F(FakeRelay, stations_that_are_refused_leave_those_of_the_other_requests_alone) {
+  ASSERT_NO_FATAL_FAILURE(serve([this](std::size_t stations) -> Result<std::string> {
+    if (asked.size() == 1) return Error{ErrorCode::queue_full, "too many files wait"};
+    return taken(stations);
+  }));
+  const std::string file = make_file("a", 10);
+  const Outcome sent = put_to_five(file);
+  EXPECT_EQ(sent.status, 1);
+  EXPECT_EQ(sent.err, "s5066-relay: " + file + ": 1.2.3.1: too many files wait\ns5066-relay: " +
+                          file + ": 1.2.3.2: too many files wait\n");
+  EXPECT_EQ(sent.out,
+            "accepted item=1 peer=1.2.3.3 name=a\naccepted item=2 peer=1.2.3.4 name=a\n"
+            "accepted item=3 peer=1.2.3.5 name=a\n");
+}
+
+TEST_F(FakeRelay, an_answer_that_does_not_come_says_that_the_relay_may_have_the_file) {
+  ASSERT_NO_FATAL_FAILURE(serve([this](std::size_t stations) -> Result<std::string> {
+    if (asked.size() == 1) return taken(stations);
+    socket->stop();  // closes the connection
+    return Error{ErrorCode::refused, ""};
+  }));
+  const std::string file = make_file("a", 10);
+  const Outcome sent = put_to_five(file);
+  EXPECT_EQ(sent.status, 1);
+  EXPECT_EQ(asked.size(), 2u);
+  EXPECT_NE(sent.err.find(file + ": 1.2.3.5: control socket " + config.control_socket +
+                          ": no answer; the relay may have the file; see queue\n"),
+            std::string::npos)
+      << sent.err;
+  EXPECT_EQ(sent.err.find("start it with"), std::string::npos) << sent.err;
+  EXPECT_EQ(sent.out, "accepted item=1 peer=1.2.3.1 name=a\naccepted item=2 peer=1.2.3.2 name=a\n");
+}
+
+TEST_F(FakeRelay, a_copy_that_the_stations_share_is_handed_over_at_once) {
+  PutOptions options;
+  options.to = {Address{0x01020301}, Address{0x01020302}};
+  EXPECT_EQ(stations_per_put(config, options, 16 << 20), 4u);
+  EXPECT_EQ(stations_per_put(config, options, 1 << 30), 1u);
+  EXPECT_EQ(stations_per_put(config, options, 0), 64u << 20);
+  config.p_mul.own = {0x0102037f};
+  EXPECT_EQ(stations_per_put(config, options, 1 << 30), 1u) << "no group has them";
+  config.p_mul.groups = {{.address = {0x01020309}, .members = options.to}};
+  EXPECT_EQ(stations_per_put(config, options, 1 << 30), 2u);
+}
+
+TEST_F(RelayCommands, a_name_that_is_not_utf_8_is_listed_and_shown) {
+  ASSERT_NO_FATAL_FAILURE(start());
+  ASSERT_EQ(put({make_file("\xff\xe2\x80\xae", 10)}).status, 0);
+  for (const Outcome& outcome :
+       {ask<proto::FileQueue>("queue"), ask<proto::FileDetails>("show 1")}) {
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_NE(outcome.out.find(R"(\\xff\\xe2\\x80\\xae)"), std::string::npos) << outcome.out;
+  }
 }
 
 TEST_F(RelayCommands, a_name_can_neither_break_the_list_nor_steer_the_terminal) {
