@@ -119,9 +119,10 @@ int finish(SetupAnswers& answers, config::Dialogue* dialogue) {
   if (const int status = write(answers, dialogue); status != posix::kExitOk) return status;
   const std::string& name = answers.station().name();
   const std::string station = config::folder_of(answers) + "/" + name;
-  const std::string node = control::start_command("s5066d", "", station + ".textproto");
-  if (node != "sudo systemctl start s5066d@" + name) {  // the units do not read this folder
-    std::cout << "start it with: " << node << "\n           and: "
+  const std::string node = station + ".textproto";
+  if (!control::unit_of("s5066d", "", node)) {  // the units do not read this folder
+    std::cout << "start it with: " << control::start_command("s5066d", "", node)
+              << "\n           and: "
               << control::start_command("s5066-relay", "-relay", station + "-relay.textproto")
               << std::endl;
     if (!answers.start_services()) return posix::kExitOk;

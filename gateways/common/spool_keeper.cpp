@@ -44,7 +44,8 @@ void SpoolKeeper::start_backups() {
 }
 
 void SpoolKeeper::end_for_damage(const Error& damage) {
-  if (std::exchange(damage_, damage)) return;
+  if (damage_) return;
+  damage_ = damage;
   LogLine(log_, LogLevel::error, "spool_damaged").kv("reason", std::string_view(damage.detail));
   end_();
 }

@@ -55,7 +55,7 @@ class SpoolKeeper {
   void end_for_damage(const Error& damage);
   /// Does the same from any thread, or after the present event.
   void post_damage(const Error& damage);
-  /// Returns the damage because of which the gateway ends.
+  /// Returns the damage because of which the gateway ends: the first that was reported.
   const std::optional<Error>& damage() const { return damage_; }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Access to a spool: one service at a time, because two on one spool would send everything twice,
-// and only as its owner, because the service could not write another user's files.
+// and not by a user who cannot write it.
 #pragma once
 
 #include <string>

@@ -297,14 +297,6 @@ void RelayService::add_verbs() {
     if (!words.empty()) return std::nullopt;
     return Result<std::string>(status());
   });
-  verbs.add({"wake", "", "look into the spool now", control::answered_by<proto::Done>},
-            [this](const control::Words& words) -> Answer {
-              if (!words.empty()) return std::nullopt;
-              set_clock();
-              core_.on_spool_changed(now());
-              drain();
-              return Result<std::string>(control::done_json());
-            });
   add_spool_verbs();
   add_inbox_verbs();
 }
@@ -389,7 +381,11 @@ Result<std::string> RelayService::put(const PutRequest& request, const posix::Pa
   if (request.grade.grade != gateways::FileGrade::reliable && !config_.p_mul.enabled()) {
     return Error{ErrorCode::unsupported, "files of this grade need p_mul in the configuration"};
   }
-  if (content.more) return Error{ErrorCode::refused, "one descriptor goes with a file"};
+  if (content.more) {
+    return Error{ErrorCode::refused,
+                 "exactly one descriptor goes with a file, and it could not be taken or others "
+                 "came"};
+  }
   auto octets = posix::read_sealed_file(content.file.get(), config_.file_octets_max);
   if (!octets) return octets.error();
   set_clock();

@@ -220,8 +220,8 @@ TEST_F(RelayServiceTest, a_request_that_it_does_not_know_is_refused_in_json) {
   ASSERT_NO_FATAL_FAILURE(start());
   const std::string usage = "the request is `hold ID`";
   const std::string known =
-      "requests are status, wake, queue, show, hold, release, retry, cancel, put, incoming, ask, "
-      "asked, counters, events, help";
+      "requests are status, queue, show, hold, release, retry, cancel, put, incoming, ask, asked, "
+      "counters, events, help";
   for (const auto& [request, text] : std::map<std::string, std::string>{{"", known},
                                                                         {"drop 1", known},
                                                                         {"hold", usage},
@@ -309,7 +309,6 @@ TEST_F(RelayServiceTest, every_request_is_answered_by_its_message) {
     EXPECT_EQ(control::text_of(answer).empty(), shows_nothing) << request;
     return answer;
   };
-  EXPECT_EQ(expect("wake", proto::Done()).note(), "");
   for (const char* change : {"hold", "release", "retry", "cancel"}) {
     std::string json;
     ASSERT_TRUE(until([&] {  // the relay may be working on the file

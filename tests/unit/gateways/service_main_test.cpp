@@ -255,6 +255,8 @@ TEST_F(ServiceMainTest, a_service_that_does_not_run_is_named_with_the_command_th
     return control::start_command("s5066-relay", "-relay", file);
   };
   EXPECT_EQ(start("/etc/s5066/shore-relay.textproto"), "sudo systemctl start s5066-relay@shore");
+  EXPECT_EQ(control::unit_of("s5066d", "", "/etc/s5066/shore.textproto"), "s5066d@shore");
+  EXPECT_EQ(control::unit_of("s5066d", "", "/etc/other/shore.textproto"), std::nullopt);
   for (const std::string other : {"/etc/s5066/-relay.textproto", "/etc/s5066/shore.textproto",
                                   "/etc/s5066/x/a-relay.textproto", "a-relay.textproto"}) {
     EXPECT_EQ(start(other), "s5066-relay run --config " + other);

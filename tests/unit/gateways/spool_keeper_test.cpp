@@ -101,6 +101,7 @@ TEST_F(SpoolKeeperTest, ends_the_gateway_once_on_its_own_thread) {
   EXPECT_EQ(keeper->damage()->detail, "page 7");
   keeper->end_for_damage({ErrorCode::bad_checksum, "page 8"});
   EXPECT_EQ(ended, 1);
+  EXPECT_EQ(keeper->damage()->detail, "page 7");
   EXPECT_EQ(log.count("spool_damaged"), 1) << log.text;
 }
 
