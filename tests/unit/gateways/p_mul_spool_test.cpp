@@ -23,6 +23,7 @@ using std::chrono::seconds;
 constexpr Address kOwn{0x01020301};
 constexpr Address kOne{0x01020302};
 constexpr Address kTwo{0x01020303};
+constexpr Address kGroup{0x01020309};
 constexpr UtcSeconds kNow{1'700'000'000};
 constexpr gateways::GradeSettings kCoded{gateways::FileGrade::coded, 50, 0};
 constexpr gateways::GradeSettings kHead{gateways::FileGrade::head, 0, 100};
@@ -168,6 +169,7 @@ class PMulSending : public PMulSpool {
  protected:
   void start() {
     core_config.own = kOwn;
+    core_config.groups = {{.address = kGroup, .members = {kOne, kTwo}}};
     core_config.line_rate_bps = 300;
     outbox.emplace(MessageOutbox::Config{}, ids);
     utc.set(now, kNow);

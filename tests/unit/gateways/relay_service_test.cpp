@@ -320,7 +320,7 @@ TEST_F(RelayServiceTest, every_request_is_answered_by_its_message) {
   const auto status = expect("status", proto::RelayStatus());
   EXPECT_EQ(status.program().name(), "s5066-relay");
   EXPECT_TRUE(status.bound());
-  EXPECT_EQ(expect("help", proto::VerbList()).verbs_size(), 15);
+  EXPECT_EQ(expect("help", proto::VerbList()).verbs_size(), 14);
   EXPECT_EQ(expect("incoming", proto::IncomingFiles()).files_size(), 0);
   EXPECT_EQ(expect("queue all=1", proto::FileQueue()).files_size(), 1);
   EXPECT_EQ(expect("show " + std::to_string(id.value), proto::FileDetails()).name(), "f");
