@@ -142,7 +142,7 @@ class SqliteStore {
 
   Result<Bytes> read_outgoing(SpoolId id);
   std::uint64_t arriving_max(const StationQuota& quota) const;
-  /// What a station has in the inbox at most: its files when they were counted last, and all that
+  /// The most that a station can have in the inbox: its files when they were counted last, and all that
   /// came since.
   struct InboxUse {
     std::uint64_t octets = 0;

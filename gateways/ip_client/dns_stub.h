@@ -43,7 +43,7 @@ class DnsStub {
   /// Opens the listeners. If they cannot be opened, that is logged.
   void start();
   void stop();
-  /// Where it listens by TCP, if it does.
+  /// The address and port of the listener by TCP, if there is one.
   std::optional<boost::asio::ip::tcp::endpoint> endpoint() const;
 
   /// Events of a stream. They return false if it is not one of the stub.

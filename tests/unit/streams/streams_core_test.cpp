@@ -365,7 +365,7 @@ TEST(Streams, a_station_that_was_heard_and_vanishes_leaves_streams_to_others) {
   const Instant now(1s);
   core.on_sis(now, gateways::SisIndication{address(2), SapId{9}, updu_of(5, {})});
   std::size_t count = 0;
-  // Nothing is confirmed or rejected any more.
+  // The station confirms and rejects nothing any more.
   while (core.request_open(now, address(2), {"host", 80}).ok()) ++count;
   EXPECT_EQ(count, 75u);
   EXPECT_TRUE(core.request_open(now, address(3), {"host", 80}).ok());
