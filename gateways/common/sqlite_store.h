@@ -142,8 +142,8 @@ class SqliteStore {
 
   Result<Bytes> read_outgoing(SpoolId id);
   std::uint64_t arriving_max(const StationQuota& quota) const;
-  /// The most that a station can have in the inbox: its files when they were counted last, and all that
-  /// came since.
+  /// The most that a station can have in the inbox: its files when they were counted last, and all
+  /// that came since.
   struct InboxUse {
     std::uint64_t octets = 0;
     std::int64_t last_row = 0;
