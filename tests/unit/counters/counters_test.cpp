@@ -21,6 +21,7 @@
 #include "gateways/file_relay/receiver_core.h"
 #include "gateways/file_relay/relay_service.h"
 #include "gateways/file_relay/sender_core.h"
+#include "gateways/ip_client/dns_types.h"
 #include "gateways/ip_client/ip_client_core.h"
 #include "gateways/ip_client/proxy_types.h"
 #include "gateways/p_mul/counters.h"
@@ -82,6 +83,7 @@ std::vector<Family> families() {
       family<traffic::TrafficCounter>("TrafficCounter", {traffic}),
       family<chat::ChatCounter>("ChatCounter", {}),  // the command /status lists them
       family<streams::StreamCounter>("StreamCounter", {ip}),
+      family<ip_client::DnsCounter>("DnsCounter", {ip}),
       family<ip_client::ProxyCounter>("ProxyCounter", {ip}),
   };
 }
@@ -200,6 +202,7 @@ TEST(Counters, of_the_ip_client_tell_the_directions_of_dropped_datagrams_apart) 
   }
   CounterSet<sis::ClientCounter>().list(rows);
   CounterSet<streams::StreamCounter>().list(rows);
+  CounterSet<ip_client::DnsCounter>().list(rows);
   CounterSet<ip_client::ProxyCounter>().list(rows);
   expect_all(rows, Program::ip);
 }
