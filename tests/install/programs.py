@@ -34,7 +34,7 @@ LINES = {"hfmodem"}  # a document on each line
 MAY_BE_EMPTY = {("hfmodem", "devices"), ("s5066-relay", "incoming"), ("s5066-ip", "flows"),
                 ("s5066-ip", "queue")}
 # Commands without further words that list nothing.
-NO_LISTS = {"run", "check", "watch", "pause", "resume", "delete", "requeue", "reload", "purge"}
+NO_LISTS = {"run", "check", "watch", "pause", "resume", "send", "delete", "requeue", "reload", "purge"}
 # One mistake for each program that has a configuration, and its place.
 MISTAKES = {
     "s5066d": ('address: "1.2.3.4"\nmodem { mode: "110a-300-lnog" cable { socket: "/x" } }\n',
