@@ -45,12 +45,6 @@ class ProgressLine {
   std::string last_;
 };
 
-/// True for the errors of a relay that is stopped, just ends, or is too busy to answer.
-bool may_answer_later(const Error& error) {
-  return error.code == ErrorCode::link_down || error.code == ErrorCode::timed_out ||
-         error.code == ErrorCode::io;
-}
-
 std::string ask_link(const AwaitedFile& file) {
   if (file.node_control_socket.empty()) return "";
   const auto status =
@@ -102,13 +96,18 @@ int report(const gateways::ServiceClient& relay, const proto::FileDetails& file,
 
 }  // namespace
 
+bool gives_no_answer(const Error& error) {
+  return error.code == ErrorCode::link_down || error.code == ErrorCode::timed_out ||
+         error.code == ErrorCode::io;
+}
+
 int wait_for_file(const gateways::ServiceClient& relay, const AwaitedFile& file) {
   ProgressLine line(file.progress && relay.text());
   const std::string request = "show " + std::to_string(file.id.value);
   std::optional<ProgressSample> first;
   while (true) {
     const auto details = relay.ask<proto::FileDetails>(request, kControlTimeout);
-    if (!details && !may_answer_later(details.error())) return relay.fail(details.error());
+    if (!details && !gives_no_answer(details.error())) return relay.fail(details.error());
     const auto state = details ? gateways::parse_spool_state(details->state())
                                : Result<SpoolState>(details.error());
     if (state && is_final(*state) && *state != SpoolState::held) {

@@ -8,6 +8,7 @@
 #include "gateways/common/service_client.h"
 #include "gateways/file_relay/relay_types.h"
 #include "s5066d/base/ids.h"
+#include "s5066d/base/result.h"
 
 namespace s5066::file_relay {
 
@@ -18,15 +19,19 @@ struct AwaitedFile {
   std::string node_control_socket;  // tells the state of the link; empty: none
 };
 
+/// True for the errors of a relay that is stopped, just ends, or is too busy to answer.
+bool gives_no_answer(const Error& error);
+
 /// Says what became of the file. Returns the exit status: 0 if it was delivered or sent. Goes on
 /// waiting while the relay does not run, because the file stays in the spool.
 int wait_for_file(const gateways::ServiceClient& relay, const AwaitedFile& file);
 
-/// "made_wait 8,192 of 20,493 octets (40 %) 1850 bit/s 53 s left"; rates need two samples.
 struct ProgressSample {
   double at_s = 0;
   std::uint64_t octets_confirmed = 0;
 };
+/// Returns "link made, 8192 of 20493 octets acknowledged (39 %), 1850 bit/s, 53 s left". The rate
+/// and the time left need two samples.
 std::string progress_text(const std::string& link, std::uint64_t octets, ProgressSample first,
                           ProgressSample last);
 

@@ -26,12 +26,6 @@ namespace fs = std::filesystem;
 constexpr auto kLookEvery = std::chrono::milliseconds(500);
 constexpr auto kPutTimeout = std::chrono::minutes(1);
 
-/// True for the errors of a relay that does not answer.
-bool gives_no_answer(const Error& error) {
-  return error.code == ErrorCode::link_down || error.code == ErrorCode::timed_out ||
-         error.code == ErrorCode::io;
-}
-
 Result<proto::FileSent> ask_to_put(const gateways::ServiceClient& relay, const PutRequest& request,
                                    int sealed) {
   const auto json = relay.exchange(to_line(request), kPutTimeout, sealed);
