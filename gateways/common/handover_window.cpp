@@ -77,8 +77,8 @@ void HandoverWindow::Seen::add(const Round& round) {
       std::max(rate_bps_max, 8 * static_cast<double>(round.octets) / to_seconds(round.took));
 }
 
-/// Only a measurement makes room for itself. While everything overtakes a request of low priority,
-/// nothing is measured, and a memory that aged would forget all but the last round.
+/// The memory ages only when a round is measured. While everything overtakes a request of low
+/// priority, no round is measured, and a memory that aged by time would forget all but the last.
 void HandoverWindow::turn_memory(Instant now) {
   if (now - turned_at_ < config_.memory / 2) return;
   turned_at_ = now;

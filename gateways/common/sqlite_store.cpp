@@ -32,8 +32,8 @@ constexpr std::int64_t kFilesUntilIdIsReused = kFilesUntilIdIsNew + 32;
 
 constexpr std::uint8_t kPriorityMax = 15;
 
-/// The files of a station in the inbox are looked at once in so long; until then those that were
-/// moved out count.
+/// The store looks at the files of a station in the inbox at most once in this time. Until it looks
+/// again, files that were moved out still count.
 constexpr std::int64_t kInboxCountS = 60;
 constexpr std::size_t kInboxUsesMax = 1000;
 
@@ -303,11 +303,10 @@ Result<void> SqliteStore::check_room(Address destination, std::uint64_t octets) 
   const auto of_station = config_.station_send_limits.find(destination);
   const SendLimits& limits =
       of_station == config_.station_send_limits.end() ? config_.send_limits : of_station->second;
-  if (octets > std::min<std::uint64_t>(limits.file_octets_max, limits.waiting_octets_max)) {
+  const auto most = std::min<std::uint64_t>(limits.file_octets_max, limits.waiting_octets_max);
+  if (octets > most) {
     return Error{ErrorCode::too_large, std::to_string(octets) + " octets; the limit for " +
-                                           to_string(destination) + " is " +
-                                           std::to_string(std::min<std::uint64_t>(
-                                               limits.file_octets_max, limits.waiting_octets_max))};
+                                           to_string(destination) + " is " + std::to_string(most)};
   }
   auto count = db_.prepare(
       "SELECT count(*), count(*) FILTER (WHERE destination = ?1), coalesce(sum(size) FILTER (WHERE "
