@@ -242,9 +242,8 @@ class VirtualLink {
       ends_[end].held_max = std::max(ends_[end].held_max, ends_[end].core->octets_held());
       return action;
     };
-    sim::take_all(poll, [&](Action& action) {
-      std::visit([&](auto& one) { carry_out(end, one); }, action);
-    });
+    sim::take_all(
+        poll, [&](Action& action) { std::visit([&](auto& one) { carry_out(end, one); }, action); });
   }
   void step() {
     for (std::size_t i = 0; i < ends_.size(); ++i) {
