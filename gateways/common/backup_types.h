@@ -8,9 +8,9 @@
 namespace s5066::gateways {
 
 struct BackupSettings {
-  std::string directory;  // must exist; empty: no copies are made
+  std::string directory;  // folder that must exist; empty: no copies are made
   std::uint32_t interval_s = 86400;
-  std::uint32_t copies = 7;  // that are kept
+  std::uint32_t copies = 7;  // number of copies that are kept
 };
 
 }  // namespace s5066::gateways

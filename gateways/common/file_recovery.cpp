@@ -144,7 +144,7 @@ Result<void> review_files(Database& fresh, SpoolReport& report) {
         "DELETE FROM outgoing_file WHERE item NOT IN (SELECT id FROM outgoing)",
         "DELETE FROM outgoing_p_mul WHERE item NOT IN (SELECT id FROM outgoing)",
         "DELETE FROM transfer_p_mul WHERE transfer NOT IN (SELECT id FROM transfer_in)",
-        "DELETE FROM outgoing_image",  // it is made again from the file
+        "DELETE FROM outgoing_image",  // the image is made again from the file
         "DELETE FROM transfer_block WHERE transfer NOT IN (SELECT id FROM transfer_in)"}) {
     if (auto done = fresh.execute(sql); !done) return done;
   }

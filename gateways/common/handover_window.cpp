@@ -13,7 +13,7 @@ constexpr Duration kRoundMin = std::chrono::milliseconds(1);
 
 /// The confirmations of one transmission come within this time.
 constexpr Duration kTogether = std::chrono::milliseconds(250);
-constexpr std::size_t kGrowth = 2;  // of the window, from one round to the next
+constexpr std::size_t kGrowth = 2;  // growth of the window from one round to the next
 
 }  // namespace
 
@@ -103,7 +103,7 @@ double HandoverWindow::rate_bps() const {
 Duration HandoverWindow::span(const Seen& seen) const {
   const Round& quick = *seen.quickest;
   const Round& large = *seen.largest;
-  Duration turnaround = quick.took;  // of rounds of one size nothing else is known
+  Duration turnaround = quick.took;  // rounds of one size tell only the whole time
   if (large.octets > quick.octets && large.took > quick.took) {
     const auto more = static_cast<double>(large.octets - quick.octets);
     const double octet_s = to_seconds(large.took - quick.took) / more;

@@ -25,10 +25,11 @@ class HandoverWindow {
  public:
   struct Config {
     Duration span_min = std::chrono::seconds(20);
-    Duration span_max = std::chrono::seconds(120);  // of one transmission: 127.5 s
-    unsigned turnarounds = 3;                       // in one span
-    std::size_t datagrams_min = 2;                  // that may always be with the node
-    Duration memory = std::chrono::minutes(10);     // of rates and turnarounds
+    Duration span_max = std::chrono::seconds(120);  // limit of one transmission, which is 127.5 s
+    unsigned turnarounds = 3;                       // turnarounds in one span
+    std::size_t datagrams_min = 2;                  // datagrams that may always be with the node
+    /// Age at which measured rates and turnarounds are forgotten.
+    Duration memory = std::chrono::minutes(10);
   };
 
   explicit HandoverWindow(const Config& config) : config_(config) {}
@@ -36,7 +37,7 @@ class HandoverWindow {
   void on_handed(Instant now, SisRequestId id, std::size_t octets, std::uint8_t priority);
   /// Returns false if the request is not one of this window.
   bool on_confirmed(Instant now, SisRequestId id);
-  /// The request ended without a confirmation.
+  /// Call when the request ended without a confirmation.
   bool on_failed(SisRequestId id);
   void on_lost();
 
@@ -47,7 +48,7 @@ class HandoverWindow {
 
   std::size_t outstanding() const { return requests_.size(); }
   std::size_t window_octets() const;
-  /// The mean time from the request to its confirmation; nothing before the first one.
+  /// Returns the mean time from the request to its confirmation; nothing before the first one.
   std::optional<Duration> turnaround() const { return mean_; }
   double rate_bps() const;
 
@@ -85,7 +86,7 @@ class HandoverWindow {
   std::optional<Duration> mean_;
   Seen seen_;
   Seen seen_before_;
-  std::optional<Round> round_;  // whose confirmations are still coming
+  std::optional<Round> round_;  // round whose confirmations are still coming
   Instant round_at_{};
   Instant turned_at_{};
 };

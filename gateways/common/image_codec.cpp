@@ -21,8 +21,8 @@ constexpr std::size_t kSmallOctets = std::size_t{1} << 20;
 // chance of 2^28 / 2^40 = 2.4e-4 for the largest file with 1, and of 1.6e-4 for 64 MiB in 680
 // blocks with 2. The receiver finds it by the digest of the file, and the file goes whole.
 constexpr std::size_t kWeakOctets = 4;
-constexpr std::size_t kStrongOctetsMax = 8;                          // of peers
-constexpr std::uint64_t kShortSumPairsMax = std::uint64_t{1} << 28;  // octets times blocks
+constexpr std::size_t kStrongOctetsMax = 8;  // limit of the strong sums that peers send
+constexpr std::uint64_t kShortSumPairsMax = std::uint64_t{1} << 28;  // limit of octets times blocks
 constexpr std::size_t kBlockOctetsMin = 320;
 constexpr std::size_t kBlockOctetsMax = std::size_t{1} << 30;
 constexpr std::size_t kSignatureHeaderOctets = 12;
@@ -153,7 +153,7 @@ Result<Bytes> expand(ByteSpan image, std::size_t octets) {
 
 Result<Bytes> apply_delta(ByteSpan base, ByteSpan image, std::size_t octets) {
   const unsigned long long delta_octets = ZSTD_getFrameContentSize(image.data(), image.size());
-  if (delta_octets > 2 * octets + kDeltaOverheadOctets) {  // also if the size is unknown
+  if (delta_octets > 2 * octets + kDeltaOverheadOctets) {  // this fails also if the size is unknown
     return Error{ErrorCode::too_large, "the difference is larger than the file"};
   }
   const auto delta = expand(image, static_cast<std::size_t>(delta_octets));

@@ -52,7 +52,7 @@ bool write_all(int fd, ByteSpan content) {
   return true;
 }
 
-constexpr mode_t kModeUnknown = 0640;  // of a file whose sender says nothing of it
+constexpr mode_t kModeUnknown = 0640;  // mode of a file if its sender does not give one
 
 bool set_attributes(int fd, const Inbox::Attributes& attributes) {
   if (attributes.mode != 0) {
@@ -93,8 +93,8 @@ Result<posix::Fd> open_inner(int inbox, const std::string& path, bool make) {
   return folder;
 }
 
-// 0, or an errno; EINVAL for a name that the file system refuses. File systems without an exclusive
-// rename get a link and an unlink instead; a crash between the two leaves both names, and
+// Returns 0, or an errno; EINVAL for a name that the file system refuses. File systems without an
+// exclusive rename get a link and an unlink instead; a crash between the two leaves both names, and
 // find_temporary then does the second step.
 int rename_exclusive(const Folders& folders, const char* from, const char* to) {
   if (::renameat2(folders.temporary.get(), from, folders.inbox.get(), to, RENAME_NOREPLACE) == 0) {
@@ -104,7 +104,7 @@ int rename_exclusive(const Folders& folders, const char* from, const char* to) {
   if (renaming == EILSEQ) return EINVAL;
   if (renaming != EINVAL && renaming != ENOSYS) return renaming;
   if (::linkat(folders.temporary.get(), from, folders.inbox.get(), to, 0) != 0) {
-    return errno == EPERM ? renaming : errno;  // EPERM: a file system without links
+    return errno == EPERM ? renaming : errno;  // EPERM means a file system without links
   }
   return ::unlinkat(folders.temporary.get(), from, 0) == 0 ? 0 : errno;
 }

@@ -17,13 +17,13 @@ namespace s5066::gateways {
 class Inbox {
  public:
   enum class Step { write, sync_file, rename, sync_folder };
-  /// For tests: called before each step; a value other than 0 is the errno it fails with.
+  /// Tests are called before each step; a value other than 0 is the errno it fails with.
   using StepHook = std::function<int(Step)>;
 
   /// The hidden folder of temporary files; no received name can begin with a dot.
   static constexpr const char* kTemporaryFolder = ".incoming";
 
-  /// For tests: the errno with which the file system refuses a name; 0: it takes it.
+  /// Tests give the errno with which the file system refuses a name; 0: it takes it.
   using NameHook = std::function<int(const std::string& name)>;
 
   explicit Inbox(std::string directory, StepHook hook = {}, NameHook name_hook = {})
@@ -31,7 +31,7 @@ class Inbox {
         hook_(std::move(hook)),
         name_hook_(std::move(name_hook)) {}
 
-  /// Attributes of a file at its sender. 0: as the file system sets them.
+  /// Attributes of a file at its sender. An attribute of 0 stays as the file system sets it.
   struct Attributes {
     std::int64_t mtime = 0;  // UTC seconds
     std::uint16_t mode = 0;  // permissions; the owner can always read and write
@@ -59,7 +59,7 @@ class Inbox {
   Result<void> remove_temporary(const std::string& temporary_name);
   Result<std::vector<std::string>> temporaries();
 
-  /// Can a file be put there now? The reason if not.
+  /// Returns an error if no file can be put there now.
   Result<void> check_writable();
 
  private:

@@ -81,7 +81,8 @@ std::vector<std::string> InboxTree::safe_names(const std::string& path,
     const std::size_t end = std::min(path.find('/', at), path.size());
     const std::string name = path.substr(at, end - at);
     at = end + 1;
-    const bool only_dots = name.find_first_not_of('.') == std::string::npos;  // or empty
+    // True for an empty name, too.
+    const bool only_dots = name.find_first_not_of('.') == std::string::npos;
     if (!only_dots) names.push_back(safe_file_name(name, fallback));
   }
   if (names.empty()) names.push_back(fallback);

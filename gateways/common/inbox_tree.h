@@ -19,7 +19,7 @@ class InboxTree {
  public:
   using Entry = InboxItem;
   static constexpr std::size_t kDepthMax = 16;
-  static constexpr std::size_t kEntriesMax = 100000;  // of a folder that is listed
+  static constexpr std::size_t kEntriesMax = 100000;  // limit of a folder that is listed
 
   explicit InboxTree(std::string directory) : directory_(std::move(directory)) {}
 

@@ -8,7 +8,7 @@
 namespace s5066::gateways {
 namespace {
 
-constexpr double kUpMax_s = 1e9;  // 32 years: more fits no Duration
+constexpr double kUpMax_s = 1e9;  // 32 years; a longer time fits no Duration
 
 }  // namespace
 

@@ -11,11 +11,11 @@
 
 namespace s5066::gateways {
 
-/// A node's clock and mode, as in one answer of s5066d to `status`.
+/// The clock and mode of a node, from one answer of s5066d to `status`.
 struct NodeTime {
-  Duration up{};          // since the node began
-  bool lockstep = false;  // the clock is the audio cable's
-  double rate_bps = 0;    // of the mode in which it sends first; 0: not told
+  Duration up{};          // time since the node began
+  bool lockstep = false;  // the node's clock is that of the audio cable
+  double rate_bps = 0;    // rate of the mode in which the node sends first; 0: not told
 };
 
 /// Ties a gateway's time to that of its node. Every `machine` is a time of the steady clock of this
@@ -41,13 +41,13 @@ class NodeTimeFollower {
  private:
   struct Reading {
     Duration up{};
-    Instant at{};  // the gateway's time then
+    Instant at{};  // time of the gateway at the reading
   };
 
   Instant base_{};
-  Duration since_{};                // of `base_`, on this machine's clock
-  std::optional<Reading> reading_;  // the last one, of a node in lockstep
-  bool silent_ = false;             // since that reading
+  Duration since_{};                // time of `base_` on this machine's clock
+  std::optional<Reading> reading_;  // the last reading, if the node is in lockstep
+  bool silent_ = false;             // the node did not answer after that reading
 };
 
 }  // namespace s5066::gateways

@@ -15,7 +15,8 @@ namespace asio = boost::asio;
 using asio::local::stream_protocol;
 using boost::system::error_code;
 
-/// One connection. Its handlers may still run when its asker is gone, and then do nothing.
+/// One connection to the node. Its handlers may still run when its asker is gone, and then do
+/// nothing.
 struct NodeTimeAsker::Question {
   Question(asio::io_context& io, NodeTimeAsker* by) : socket(io), timeout(io), asker(by) {}
 

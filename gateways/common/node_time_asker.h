@@ -22,8 +22,10 @@ class NodeTimeAsker {
   /// Called on the io_context after each question; empty if the node did not tell its time.
   using OnAnswer = std::function<void(std::optional<NodeTime>)>;
 
-  static constexpr std::chrono::milliseconds kFollowEvery{100};  // a node in lockstep
-  static constexpr std::chrono::seconds kLookEvery{5};           // any other, or one that is away
+  /// Interval while the node is in lockstep.
+  static constexpr std::chrono::milliseconds kFollowEvery{100};
+  /// Interval for any other node, or one that does not answer.
+  static constexpr std::chrono::seconds kLookEvery{5};
   static constexpr std::chrono::seconds kAnswerTimeout{2};
   static constexpr std::size_t kAnswerOctetsMax = 1u << 20;
 
@@ -45,7 +47,7 @@ class NodeTimeAsker {
   std::string path_;
   OnAnswer on_answer_;
   boost::asio::steady_timer next_;
-  std::shared_ptr<Question> question_;  // on its way
+  std::shared_ptr<Question> question_;  // the question that is on its way
 };
 
 }  // namespace s5066::gateways

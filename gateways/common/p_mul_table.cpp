@@ -90,7 +90,7 @@ Result<void> PMulTable::forget(SpoolId id) {
 // The expiry comes from the air, and may lie decades ahead.
 Result<void> PMulTable::remember(const KnownNames::Name& name, UtcSeconds now) {
   constexpr std::int64_t kKeptMaxS = 31 * 86400;
-  constexpr std::int64_t kNamesMax = 65536;  // as many as P_MUL remembers
+  constexpr std::int64_t kNamesMax = 65536;  // P_MUL remembers as many
   auto put = db_.prepare(
       "INSERT OR REPLACE INTO p_mul_received (source, message_id, expiry_utc) VALUES (?, ?, ?)");
   if (!put) return put.error();
@@ -107,7 +107,7 @@ Result<void> PMulTable::remember(const KnownNames::Name& name, UtcSeconds now) {
 }
 
 Result<std::vector<KnownNames::Name>> PMulTable::names(UtcSeconds now) {
-  constexpr std::int64_t kMarginS = 3600;  // clocks may be apart
+  constexpr std::int64_t kMarginS = 3600;  // allows for clocks that differ
   auto remove = db_.prepare("DELETE FROM p_mul_received WHERE expiry_utc < ?");
   if (!remove) return remove.error();
   if (auto done = remove->bind(now.value - kMarginS).run(); !done) return done.error();

@@ -36,12 +36,12 @@ class RangeSet {
   bool contains(FileRange range) const;
   /// Returns the range with the lowest octets.
   std::optional<FileRange> first() const;
-  /// In ascending order.
+  /// Returns the ranges in ascending order.
   std::vector<FileRange> ranges() const;
   friend bool operator==(const RangeSet&, const RangeSet&) = default;
 
  private:
-  std::map<std::uint64_t, std::uint64_t> ranges_;  // begin and end
+  std::map<std::uint64_t, std::uint64_t> ranges_;  // begin and end of each range
 };
 
 }  // namespace s5066::gateways

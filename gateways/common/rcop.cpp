@@ -180,7 +180,8 @@ void RcopReassembler::forget_earlier_tries(const Complete& complete) {
 
 void RcopReassembler::note_dropped(const Contexts::value_type& entry, const char* reason) {
   const auto& [key, context] = entry;
-  if (context.closed || context.ends.empty()) return;  // told before, or its name is unknown
+  // The drop was told before, or the name is unknown.
+  if (context.closed || context.ends.empty()) return;
   const std::size_t begin = std::min(context.data.size(), kBeginOctetsMax);
   const auto from = context.data.begin();
   dropped_.push_back({.key = key,
@@ -222,7 +223,8 @@ bool RcopReassembler::make_room(const Key& key, std::size_t octets) {
   return true;
 }
 
-// A source with many PDUs under way loses one of its own, not one of a source with few.
+// Returns the source with most PDUs under way. It loses one of its own, so that a source with few
+// loses none.
 Address RcopReassembler::busiest_source() const {
   std::map<Address, std::size_t> counts;
   for (const auto& [key, context] : contexts_) ++counts[key.source];

@@ -27,7 +27,7 @@ inline constexpr std::size_t kRcopSegmentsMax = 65536;  // segment numbers have 
 struct RcopHeader {
   std::uint8_t connection_id = 0;    // 4 bits
   std::uint8_t updu_id = 0;          // one value per application PDU
-  std::uint16_t segment = 0;         // first is 0
+  std::uint16_t segment = 0;         // the first segment is 0
   std::uint16_t application_id = 0;  // Table F-5
   friend bool operator==(const RcopHeader&, const RcopHeader&) = default;
 };
@@ -41,16 +41,16 @@ void encode(const RcopHeader& header, Bytes& out);
 /// Reserved bits are ignored. The data may be empty (FRAP).
 Result<RcopPdu> decode_rcop(ByteSpan updu);
 
-/// How many U_PDUs carry an application PDU; an empty one takes one. The MTU must exceed the
-/// header.
+/// Returns how many U_PDUs carry an application PDU; an empty one takes one. The MTU must exceed
+/// the header.
 std::size_t rcop_segment_count(std::size_t application_octets, std::size_t mtu);
-/// Part of an application PDU: the octets from `at` on.
+/// A part of an application PDU: the octets from `at` on.
 struct RcopPart {
   ByteSpan octets;
   std::size_t at = 0;
-  std::size_t pdu_octets = 0;  // of the whole PDU
+  std::size_t pdu_octets = 0;  // octets of the whole PDU
 };
-/// The U_PDU of segment `header.segment`, which the part must hold.
+/// Returns the U_PDU of segment `header.segment`, which the part must hold.
 Bytes rcop_segment(const RcopHeader& header, const RcopPart& part, std::size_t mtu);
 Bytes rcop_segment(const RcopHeader& header, ByteSpan application_pdu, std::size_t mtu);
 
@@ -71,17 +71,19 @@ const CounterTable<RcopCounter>& counter_table(RcopCounter);
 /// an application PDU ends, so the application is asked, with the octets that are there so far.
 class RcopReassembler {
  public:
-  /// The length of the application PDU that starts with `prefix`; nothing while the prefix is too
-  /// short to tell; an error when it can never be told (the first segment is then all there is).
+  /// Returns the length of the application PDU that starts with `prefix`; nothing while the prefix
+  /// is too short to tell; an error when it can never be told (the first segment is then all there
+  /// is).
   using LengthOf = Result<std::optional<std::uint64_t>> (*)(std::uint16_t application_id,
                                                             ByteSpan prefix);
   struct Config {
     LengthOf length_of = nullptr;
     std::size_t contexts_max = 64;
-    std::size_t pdu_octets_max = (16u << 20) + 260;  // of one application PDU
-    std::size_t source_octets_max = 32u << 20;       // held for one source node
+    std::size_t pdu_octets_max = (16u << 20) + 260;  // limit of one application PDU
+    std::size_t source_octets_max = 32u << 20;       // octets held for one source node
     std::size_t segments_max = kRcopSegmentsMax;
-    Duration idle_timeout_max = std::chrono::hours(2);  // without progress
+    /// A PDU without progress is given up after this time.
+    Duration idle_timeout_max = std::chrono::hours(2);
   };
   struct Key {
     Address source;
@@ -92,15 +94,15 @@ class RcopReassembler {
   };
   struct Complete {
     Key key;
-    std::uint16_t application_id = 0;  // of segment 0
+    std::uint16_t application_id = 0;  // from segment 0
     Bytes data;
   };
-  /// An application PDU that was given up. Its beginning is there, its end never came.
+  /// An application PDU that was given up because its end never came. Its beginning is there.
   struct Dropped {
     Key key;
     std::uint16_t application_id = 0;
     Bytes begin;             // at most kBeginOctetsMax
-    std::size_t octets = 0;  // that had arrived in order
+    std::size_t octets = 0;  // octets that had arrived in order
     const char* reason = "";
   };
   static constexpr std::size_t kBeginOctetsMax = 300;
@@ -122,10 +124,10 @@ class RcopReassembler {
   struct Context {
     std::uint16_t application_id = 0;
     Bytes data;                            // segments 0..ends.size()-1 without a gap
-    std::vector<std::size_t> ends;         // where each of them ends in `data`
+    std::vector<std::size_t> ends;         // end of each of these segments in `data`
     std::map<std::uint16_t, Bytes> early;  // segments after a gap
     std::size_t early_octets = 0;
-    bool closed = false;  // nothing more is wanted from this key until it times out
+    bool closed = false;  // segments of this key are ignored until it times out
     Instant last_progress{};
     std::size_t octets() const { return data.size() + early_octets; }
   };

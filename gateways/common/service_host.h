@@ -29,17 +29,17 @@ namespace s5066::gateways {
 /// run(), and then has no watchdog.
 class ServiceHost {
  public:
-  /// `name` is that of the program. Both outlive the host.
+  /// `name` is the name of the program. Both must outlive the host.
   ServiceHost(std::string_view name, LogSink& log);
   ServiceHost(const ServiceHost&) = delete;
   ServiceHost& operator=(const ServiceHost&) = delete;
 
   boost::asio::io_context& io() { return io_; }
-  /// The log of the gateway. Warnings and errors that repeat are limited, so that nobody on the air
-  /// can fill a disk; lines about each message all pass.
+  /// Returns the log of the gateway. Warnings and errors that repeat are limited, so that nobody on
+  /// the air can fill a disk; lines about each message all pass.
   LogSink& log() { return log_; }
 
-  /// Requests that the gateway answers besides the common ones.
+  /// Returns the verbs of the control socket, to which a gateway adds its own.
   control::VerbTable& verbs() { return control_.verbs(); }
   /// Returns name, version and age of the process, for the answer to `status`.
   proto::Program program() const;
@@ -65,9 +65,9 @@ class ServiceHost {
   boost::asio::io_context io_;
   boost::asio::signal_set signals_{io_};
   boost::asio::signal_set hangup_{io_};
-  std::function<void()> hung_up_;  // if SIGHUP does not end the program
+  std::function<void()> hung_up_;  // set if SIGHUP does not end the program
   boost::asio::steady_timer watch_timer_{io_};
-  std::optional<posix::MainLoopWatch> watch_;  // while run() does
+  std::optional<posix::MainLoopWatch> watch_;  // set while run() runs
   control::ControlPlane control_;
   bool ready_ = false;
 };

@@ -20,7 +20,7 @@ namespace {
 
 namespace options = boost::program_options;
 
-/// Longest word of a request: a mail address or a Message-ID.
+/// The longest word of a request is a mail address or a Message-ID.
 constexpr std::size_t kWordOctetsMax = 300;
 
 std::vector<control::VerbInfo> requests_of(const ServiceProgram& program) {

@@ -21,10 +21,10 @@
 
 namespace s5066::gateways {
 
-/// How much the program says: errors only, what is usual, or everything.
+/// Tells how much the program says: errors only, what is usual, or everything.
 enum class Loudness { quiet, usual, verbose };
 
-/// The command line behind the name of the program.
+/// The command line after the name of the program.
 struct ServiceArguments {
   std::string command;
   std::vector<std::string> words;
@@ -36,7 +36,7 @@ struct ServiceArguments {
 /// A command that takes more than one request.
 struct ServiceCommand {
   std::string_view name;
-  std::string_view arguments;  // for people
+  std::string_view arguments;  // arguments as --help shows them
   std::string_view purpose;
   /// Returns the exit status. Nothing means that the arguments are wrong.
   std::function<std::optional<int>(const ServiceArguments& arguments, const ServiceClient& service)>
@@ -45,7 +45,7 @@ struct ServiceCommand {
 
 /// The result of loading a configuration file.
 struct ServiceLoaded {
-  std::vector<std::string> problems;  // if there are any, the file is not usable
+  std::vector<std::string> problems;  // if there are problems, the file is not usable
   std::vector<std::string> warnings;
 };
 
@@ -59,17 +59,18 @@ struct ServiceProgram {
   std::function<std::string()> control_socket;
   /// Serves until a signal ends it. An error means that it could not start, or had to end.
   std::function<Result<void>(LogSink& log)> serve;
-  /// Tells what in the configuration prevents a start; may be empty.
+  /// Returns an error that tells what in the configuration prevents a start; may be empty.
   std::function<Result<void>()> check = {};
 
-  std::vector<ServiceCommand> commands = {};  // besides run and check
-  /// Requests to the gateway that runs. The common requests come by themselves.
+  std::vector<ServiceCommand> commands = {};  // commands in addition to run and check
+  /// Requests to the running gateway. The common requests are added to them.
   std::vector<control::VerbInfo> verbs = {};
-  /// For requests that are not the command with its words: returns the request line.
+  /// Returns the request line of a command whose request is not simply the command with its words.
   std::map<std::string, std::function<Result<std::string>(const ServiceArguments&)>> requests = {};
   /// Other names of requests.
   std::map<std::string, std::string> aliases = {};
-  boost::program_options::options_description options = {};  // besides the common ones
+  /// Options in addition to the common ones.
+  boost::program_options::options_description options = {};
 };
 
 /// Loads a configuration with one of the functions of config/load.h.
@@ -81,7 +82,7 @@ std::function<ServiceLoaded(const std::string&, config::Scope)> loader(Load load
       if constexpr (std::is_invocable_v<Load, const std::string&, config::Scope>) {
         return load(file, scope);
       } else {
-        return load(file);  // nothing but the file can be wrong
+        return load(file);  // only the file can be wrong here
       }
     }();
     ServiceLoaded result;

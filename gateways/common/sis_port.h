@@ -12,7 +12,7 @@
 
 namespace s5066::gateways {
 
-/// Names a U_PDU between its request and its one outcome. Never used twice by a core.
+/// Names a U_PDU between its request and its one outcome. A core never uses a number twice.
 struct SisRequestId {
   std::uint64_t value = 0;
   friend auto operator<=>(const SisRequestId&, const SisRequestId&) = default;
@@ -24,7 +24,8 @@ struct SisRequestId {
 struct SisBound {
   std::uint16_t mtu = sis::kMtu;
 };
-/// No longer bound. What was outstanding has been, or will never be, reported.
+/// The client is no longer bound. The outcome of requests under way has been reported, or never
+/// will be.
 struct SisLost {};
 struct SisFlow {
   bool on = true;

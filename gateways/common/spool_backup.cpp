@@ -20,7 +20,8 @@ constexpr const char* kEnd = ".db";
 constexpr const char* kPartial = "partial";
 constexpr auto kAskEvery = std::chrono::minutes(1);
 constexpr auto kAskAfterFailure = std::chrono::hours(1);
-constexpr std::uintmax_t kRoomFactor = 2;  // of the spool, so that a copy does not fill the disk
+// So many times the size of the spool must be free, so that a copy does not fill the disk.
+constexpr std::uintmax_t kRoomFactor = 2;
 
 Result<void> check(const std::string& path) {
   auto db = Database::open({.path = path});

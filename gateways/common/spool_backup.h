@@ -18,14 +18,14 @@
 
 namespace s5066::gateways {
 
-/// The path of the newest copy in the directory that is whole and has this version of the schema.
-/// Empty where there is none.
+/// Returns the path of the newest copy in the directory that is whole and has this version of the
+/// schema. Returns an empty path if there is none.
 std::string newest_sound_copy(const std::string& directory, int schema);
 
 class SpoolBackup {
  public:
-  /// `path`: the database file. Each spool needs a directory of its own, because names of copies do
-  /// not tell the spool.
+  /// `path` is the database file. Each spool needs a directory of its own, because names of copies
+  /// do not tell the spool.
   SpoolBackup(std::string path, BackupSettings settings)
       : path_(std::move(path)), settings_(std::move(settings)) {}
 
@@ -62,7 +62,7 @@ class BackupThread {
   std::mutex mutex_;
   std::condition_variable stop_;
   bool stopping_ = false;
-  std::thread thread_;  // last: it uses all of the above
+  std::thread thread_;  // the last member, because it uses all of the above
 };
 
 }  // namespace s5066::gateways

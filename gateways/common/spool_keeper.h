@@ -27,13 +27,14 @@ class SpoolKeeper {
  public:
   struct Config {
     std::string directory;
-    std::string path;     // of the database file in it
+    std::string path;     // path of the database file in it
     std::string program;  // an error calls another process that has the spool "another PROGRAM"
     BackupSettings backup;
-    std::uint64_t reserve_octets = 0;  // of the file PATH.reserve
+    std::uint64_t reserve_octets = 0;  // size of the file PATH.reserve
     /// SpoolRecovery::Config describes it.
     std::function<Result<void>(Database& fresh, SpoolReport& report)> review;
-    /// Tells the operator of a recovery, which is in the log already. Empty: the log is enough.
+    /// Tells the operator of a recovery, which is in the log already. If it is empty, the log is
+    /// enough.
     std::function<Result<void>(const SpoolReport& report)> tell{};
   };
   /// `end` ends the gateway, and is called once, after the first report of damage.

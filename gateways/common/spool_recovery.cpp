@@ -34,7 +34,7 @@ constexpr const char* kRecovering = ".recovering";
 constexpr const char* kReady = ".recovered-";
 constexpr const char* kPutAside = ".damaged-";
 constexpr const char* kUnread = ".unread";
-constexpr const char* kReading = ".reading";  // a copy with a whole first page
+constexpr const char* kReading = ".reading";  // ending of a copy that has a whole first page
 constexpr const char* kReport = ".report";
 
 // This many numbers are left out if the last number of a table is not known.
@@ -370,7 +370,7 @@ Result<void> SpoolRecovery::fill(Database& old, Database& fresh, SpoolReport& re
     copies.emplace(table, std::move(copy).value());
   }
   const auto numbers = last_numbers(old);
-  std::int64_t last_number = 1;  // of tables with one row
+  std::int64_t last_number = 1;  // value for tables with one row
   for (const auto& [table, last] : numbers) last_number = std::max(last_number, last);
   if (numbers.empty()) last_number = guess_last_number(old, copies);
   for (auto& [table, copy] : copies) {
@@ -426,7 +426,7 @@ Result<void> SpoolRecovery::exchange(const std::string& ready, const SpoolReport
   }
   if (auto done = sync_folder(folder); !done) return done;
   if (auto done = sync_folder(directory_); !done) return done;
-  // The list of tables and the note belong to the damaged spool.
+  // The list of tables and the note belong to the damaged spool, so they are removed.
   forget_damage(config_.path);
   std::error_code none;
   fs::remove(config_.path + ".tables", none);

@@ -25,9 +25,9 @@ struct SpoolReport {
     std::int64_t first = 0;
     std::int64_t last = 0;
   };
-  std::string damage;     // as the integrity check or the note said it
-  std::string put_aside;  // the folder with the damaged spool
-  std::string backup;     // the copy of the spool that helped; empty: there is none
+  std::string damage;     // damage as the integrity check or the note said it
+  std::string put_aside;  // folder with the damaged spool
+  std::string backup;     // copy of the spool that helped; empty: there is none
   /// Set where a start before this one has recovered the spool and came to no end: the text of its
   /// report, and nothing below is known.
   std::string text_before;
@@ -56,7 +56,7 @@ class SpoolRecovery {
   enum class Step { make_folder, move, link, sync_folder };
 
   struct Config {
-    std::string path;  // of the database file
+    std::string path;  // path of the database file
     UtcSeconds now;
     /// Looks through the rows in the fresh spool before they count as saved: takes out each that is
     /// not as it was accepted, and adds to the report. All of it is in one commit.
@@ -65,11 +65,12 @@ class SpoolRecovery {
     /// again with the next start if the power fails then.
     std::function<Result<void>(const SpoolReport& report)> tell{};
     /// The directory with copies of the spool; the newest sound one is the database `backup` for
-    /// the review. Empty: there are none.
+    /// the review. If it is empty, there are no copies.
     std::string backups{};
-    std::uint64_t reserve_octets = 0;  // of the file PATH.reserve, which gives way to a fresh spool
-    std::int64_t read_errors_max_s = 600;  // a disk that does not read is waited for so long
-    const char* vfs = nullptr;             // for tests
+    /// Size of the file PATH.reserve, which is released for a fresh spool.
+    std::uint64_t reserve_octets = 0;
+    std::int64_t read_errors_max_s = 600;  // longest wait for a disk that does not read
+    const char* vfs = nullptr;             // a faulty file system in tests
     /// Tests are called before each step; false means that the power fails instead of it.
     std::function<bool(Step step, const std::string& from, const std::string& to)> hook{};
   };

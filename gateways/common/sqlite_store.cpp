@@ -553,7 +553,7 @@ Result<StoreAnswer> SqliteStore::run(const StoreFile& file) {
   }
   ReceivedRow row;
   if (found->has_value()) {
-    row = **found;  // an earlier try got as far as the row
+    row = **found;  // an earlier try wrote the row
   } else {
     if (auto disk = check_disk(); !disk) return disk.error();
     const auto full =
@@ -682,7 +682,7 @@ Result<std::string> SqliteStore::finish_received(const ReceivedRow& row) {
     if (!published) return published.error();
     name = std::move(published).value();
   } else if (auto durable = inbox_.sync(row.inbox_name); !durable) {
-    return durable.error();  // renamed before the power went; make sure of it
+    return durable.error();  // the file was renamed before the power went, so it is synced again
   }
   auto done = note_published(row.id, name);
   if (!done && needs_reserve(done.error())) done = note_published(row.id, name);
@@ -841,7 +841,7 @@ Result<TransferNews> SqliteStore::go_on(const TransferTable::Row& row,
     news.text = kTooManyOctets;
     return news;
   }
-  if (row.received == 0) {  // otherwise it is one of those that lie there
+  if (row.received == 0) {  // otherwise the file is one of those in the inbox
     const auto full = offer_quota_problem(operation, row.id);
     if (!full) return full.error();
     if (*full) {
@@ -1168,7 +1168,7 @@ Result<std::optional<TransferNews>> SqliteStore::finish_without_octets(
                                         operation.now);
   if (!full) return full.error();
   if (!*full) return Finished();
-  TransferNews news;  // its octets stay until it is offered again
+  TransferNews news;  // the octets stay until the file is offered again
   news.state = TransferNews::State::no_room;
   news.text = **full;
   return Finished(std::move(news));
@@ -1395,7 +1395,7 @@ Result<TransferNews> SqliteStore::end_with_holes(const TransferTable::Row& row, 
     auto content = table.octets(row);
     if (!content) return content.error();
     TransferTable::Row with_holes = row;
-    with_holes.manifest.sha256 = sha256_of(*content);  // of what stands in the inbox
+    with_holes.manifest.sha256 = sha256_of(*content);  // hash of the file as it stands in the inbox
     news = put_into_inbox(with_holes, std::move(content).value(), now, &holes);
   }
   if (!news) return news;
@@ -1411,7 +1411,7 @@ Result<void> SqliteStore::write_holes(const std::string& inbox_name, const Range
   }
   const auto temporary = inbox_.write_temporary(Bytes(text.begin(), text.end()));
   if (!temporary) return temporary.error();
-  const std::size_t own = inbox_name.rfind('/') + 1;  // 0 without a folder
+  const std::size_t own = inbox_name.rfind('/') + 1;  // 0 if the name has no folder
   const auto named = inbox_.publish(
       *temporary, inbox_name.substr(0, own) + suffixed_name(inbox_name.substr(own), ".holes"));
   return named ? Result<void>() : named.error();
@@ -1495,7 +1495,7 @@ Result<StoreAnswer> SqliteStore::run(const SendFromInbox& operation) {
     if (!row) return row.error();
     const auto found = row->bind_text(to_string(operation.to)).bind(operation.request).step();
     if (!found) return found.error();
-    if (*found) return StoreAnswer(InboxListing{});  // it was asked for before
+    if (*found) return StoreAnswer(InboxListing{});  // the station asked for it before
   }
   Bytes content;
   auto entry =
@@ -1546,7 +1546,7 @@ Result<std::optional<SpoolItem>> SqliteStore::find(SpoolId id) {
   if (!item) return item.error();
   auto added = add_p_mul_facts(*item);
   if (!added && added.error().code != ErrorCode::bad_field) return added.error();
-  if (!added && !is_over(item->state)) {  // it is parked with the next list
+  if (!added && !is_over(item->state)) {  // the next list parks the row
     item->state = SpoolState::corrupt;
     item->reason = added.error().detail + " cannot be read";
   }

@@ -20,7 +20,7 @@
 
 namespace s5066::gateways {
 
-/// A file the operator hands over.
+/// A file that the operator hands over.
 struct NewItem {
   Address destination;
   std::string name;
@@ -34,7 +34,7 @@ struct NewItem {
 
 /// The rows that an operator wants to see.
 struct ListFilter {
-  bool over = false;  // those that are over, too
+  bool over = false;  // includes rows that are over
   std::optional<SpoolState> state = std::nullopt;
   std::optional<Address> destination = std::nullopt;
 };
@@ -42,30 +42,32 @@ struct ListFilter {
 class SqliteStore {
  public:
   struct Config {
-    std::string path;   // of the database file
+    std::string path;   // path of the database file
     std::string inbox;  // directory; may be empty for a user that only hands over and looks
     std::size_t file_octets_max = 16u << 20;
     std::size_t open_items_max = 20000;
-    std::size_t station_items_max = 2000;  // of these for one station
-    SendLimits send_limits;                // of stations that are not in the next table
+    std::size_t station_items_max = 2000;  // limit of items for one station
+    SendLimits send_limits;                // limits of stations that are not in the next table
     std::map<Address, SendLimits> station_send_limits;
-    std::int64_t duplicate_window_s = 2 * 86400;  // decision 0001
+    std::int64_t duplicate_window_s = 2 * 86400;  // reason in decision 0001
     std::int64_t keep_finished_s = 30 * 86400;
-    std::int64_t keep_partial_s = 14 * 86400;  // files that no more octets come for
-    std::size_t station_transfers_max = 64;    // files that one station has begun to send
-    std::uint64_t station_transfer_octets_max = 128u << 20;  // of all these
-    std::uint8_t first_updu_id = 0;    // of a new spool: random, or peers take new for old
-    std::uint64_t reserve_octets = 0;  // of the disk, for what is in the spool already
-    bool fills_reserve = true;         // false for users who only hand over and look
-    const char* vfs = nullptr;         // for tests
-    Inbox::StepHook inbox_hook;        // for tests
+    /// Age of files without new octets at which they are forgotten.
+    std::int64_t keep_partial_s = 14 * 86400;
+    std::size_t station_transfers_max = 64;  // files that one station has begun to send
+    std::uint64_t station_transfer_octets_max = 128u << 20;  // octets of all these files
+    std::uint8_t first_updu_id = 0;  // for a new spool; random, or peers take new files for old
+    /// Room on the disk that is kept for what is in the spool already.
+    std::uint64_t reserve_octets = 0;
+    bool fills_reserve = true;   // false for users who only hand over and look
+    const char* vfs = nullptr;   // a faulty file system in tests
+    Inbox::StepHook inbox_hook;  // set by tests
   };
 
   /// Creates or migrates the database.
   static Result<SqliteStore> open(const Config& config);
 
-  /// After a restart, by the one process that stores received files: finishes what a power cut
-  /// left between two steps. An error means that some of it has to wait for the inbox.
+  /// Finishes what a power cut left between two steps. The one process that stores received files
+  /// calls it after a restart. An error means that some of it has to wait for the inbox.
   Result<void> recover();
 
   /// Returns an error if the limits do not allow that one more file of so many octets waits for
@@ -73,8 +75,8 @@ class SqliteStore {
   Result<void> check_room(Address destination, std::uint64_t octets);
   /// Accepts a file for sending.
   Result<SpoolId> enqueue(const NewItem& item);
-  /// After P_MUL was taken out of the configuration: what may go by RCOP does so, and the rest is
-  /// given up. Returns the rows that were changed.
+  /// Call after P_MUL was taken out of the configuration. Files that may go by RCOP do so, and the
+  /// rest is given up. Returns the rows that were changed.
   Result<std::vector<SpoolItem>> leave_p_mul(UtcSeconds now);
   /// Accepts a file that goes by P_MUL to all these stations, in the place of that of the item: a
   /// row for each, all or none.
@@ -85,20 +87,21 @@ class SqliteStore {
   using Request = StoreRequest;
   using Outcome = StoreResult;
   StoreResult execute(const StoreRequest& request);
-  /// One after the other: what is received becomes a file between two commits.
+  /// Executes the requests one after the other. A received file becomes a file of the inbox between
+  /// two commits.
   std::vector<StoreResult> execute(const std::vector<StoreRequest>& requests);
 
   Result<std::optional<SpoolItem>> find(SpoolId id);
-  /// The youngest rows, youngest first.
+  /// Returns the youngest rows, youngest first.
   Result<std::vector<SpoolItem>> list(std::uint32_t items_max);
   Result<std::vector<SpoolItem>> list(const ListFilter& filter, std::uint32_t items_max);
   /// Changes a file as an operator wants it and returns the row as it is then. `refused` if the
   /// state of the file does not allow that. Nothing else may be about to change the row.
   Result<SpoolItem> change(SpoolChange change, SpoolId id, UtcSeconds now);
-  /// The reason why this spool must be used no more, once there is one: then the process ends, and
-  /// the next start recovers the spool.
+  /// Returns the reason why this spool must be used no more, once there is one: then the process
+  /// ends, and the next start recovers the spool.
   const std::optional<Error>& damage() const { return db_.damage(); }
-  /// Can received files be put into the inbox now?
+  /// Returns an error if received files cannot be put into the inbox now.
   Result<void> check_inbox() { return inbox_.check_writable(); }
   bool has_reserve() const { return reserve_.held(); }
 
@@ -142,8 +145,8 @@ class SqliteStore {
 
   Result<Bytes> read_outgoing(SpoolId id);
   std::uint64_t arriving_max(const StationQuota& quota) const;
-  /// The most that a station can have in the inbox: its files when they were counted last, and all
-  /// that came since.
+  /// Upper limit of the files that a station has in the inbox: those that were counted last, and
+  /// all that came since.
   struct InboxUse {
     std::uint64_t octets = 0;
     std::int64_t last_row = 0;
@@ -204,7 +207,7 @@ class SqliteStore {
   Database db_;
   Inbox inbox_;
   DiskReserve reserve_;
-  bool reserve_used_ = false;  // since the last result
+  bool reserve_used_ = false;  // the reserve was given up since the last result
   std::vector<Spare> spares_;
   std::map<Address, InboxUse> inbox_use_;
 };

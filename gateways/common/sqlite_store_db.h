@@ -34,12 +34,12 @@ class SpoolHealth {
  private:
   std::chrono::seconds read_errors_max_;
   std::optional<Error> damage_;
-  std::optional<Time> first_read_error_;  // of those that came one after the other
+  std::optional<Time> first_read_error_;  // time of the first of several read errors in a row
   Time last_read_error_{};
 };
 
-/// A prepared statement; bind in order, then step. A failed bind shows at the next step. It goes
-/// before its database does.
+/// A prepared statement. Bind its values in order, then step. A failed bind shows at the next step.
+/// The statement must be gone before its database is.
 class Statement {
  public:
   Statement& bind(std::int64_t value);
@@ -51,12 +51,12 @@ class Statement {
 
   /// True when there is a row to read.
   Result<bool> step();
-  /// For statements without rows.
+  /// Executes a statement that returns no rows.
   Result<void> run();
 
   std::int64_t integer(int column) const;
-  std::string text(int column) const;    // of a TEXT column
-  std::string octets(int column) const;  // of a BLOB column, as a string
+  std::string text(int column) const;    // reads a TEXT column
+  std::string octets(int column) const;  // reads a BLOB column as a string
   Bytes blob(int column) const;
 
  private:
@@ -65,7 +65,7 @@ class Statement {
     void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
   };
   using Idle = std::vector<std::unique_ptr<sqlite3_stmt, Finalize>>;
-  /// Back to those of the same text, as new.
+  /// Gives a statement back to the idle ones of the same text, as new.
   struct GiveBack {
     Idle* idle = nullptr;
     void operator()(sqlite3_stmt* statement) const;
@@ -83,7 +83,7 @@ class Database {
  public:
   struct Options {
     std::string path;
-    const char* vfs = nullptr;  // for tests: a faulty one
+    const char* vfs = nullptr;  // name of a faulty file system in tests
     int busy_timeout_ms = 5000;
     std::chrono::seconds read_errors_max = std::chrono::minutes(10);
   };
@@ -91,13 +91,13 @@ class Database {
   static Result<Database> open(const Options& options);
 
   Result<void> execute(const char* sql);
-  /// Compiles each text once and keeps it: for texts of which there are not many.
+  /// Compiles each text once and keeps it. Use it only for a limited number of texts.
   Result<Statement> prepare(std::string_view sql);
   std::int64_t last_insert_id() const { return sqlite3_last_insert_rowid(handle_.get()); }
   int changes() const { return sqlite3_changes(handle_.get()); }
   Error error(const char* what) const;
   bool in_transaction() const { return sqlite3_get_autocommit(handle_.get()) == 0; }
-  /// The reason why this file must be used no more, once there is one.
+  /// Returns the reason why this file must be used no more, once there is one.
   const std::optional<Error>& damage() const { return health_->damage(); }
   /// True if the file has another name now than when it was opened.
   bool has_moved() const;
@@ -114,10 +114,11 @@ class Database {
       : health_(std::make_unique<SpoolHealth>(read_errors_max)), handle_(handle) {}
   std::unique_ptr<SpoolHealth> health_;
   std::unique_ptr<sqlite3, Close> handle_;
-  std::map<std::string, Statement::Idle, std::less<>> statements_;  // that nobody uses just now
+  /// Statements that are not in use.
+  std::map<std::string, Statement::Idle, std::less<>> statements_;
 };
 
-/// The number of the last migration.
+/// Returns the number of the last migration.
 int newest_schema();
 /// Brings the schema up to `version`, in a transaction of its own. Fails with `unsupported` where
 /// the spool is of a newer version than this program.
@@ -126,8 +127,8 @@ Result<void> migrate(Database& db, const std::string& path, int version);
 /// Opens a spool for writing that survives a power cut, and brings its schema up to date.
 Result<Database> open_spool(const Database::Options& options);
 
-/// An item for each row of a query whose first column is its id: where `read` cannot make one, it
-/// is shown as corrupt.
+/// Returns an item for each row of a query whose first column is its id. A row from which `read`
+/// can make none is shown as corrupt.
 template <typename Item, typename Read>
 Result<std::vector<Item>> list_items(Database& db, std::string_view sql, std::int64_t items_max,
                                      Read read) {

@@ -22,32 +22,33 @@
 
 namespace s5066::gateways {
 
-/// One accepted file or message; unique in a spool for ever, and grows with age.
+/// Names one accepted file or message. It is unique in a spool for ever, and grows with age.
 struct SpoolId {
   std::int64_t value = 0;
   friend auto operator<=>(const SpoolId&, const SpoolId&) = default;
 };
 
-/// Empty if the text is not the number of a file: 1 to 18 digits.
+/// Returns nothing if the text is not the number of a file: 1 to 18 digits.
 std::optional<SpoolId> parse_spool_id(std::string_view text);
 
 enum class SpoolState : std::uint8_t {
-  incoming,   // accepted, never tried
+  incoming,   // the file was accepted and never tried
   active,     // an attempt is running, or was when the power went
-  deferred,   // waits for its next attempt
-  delivered,  // the other side says it has it
-  failed,     // given up after too many attempts
-  expired,    // given up because of its age
-  held,       // waits for the operator
-  corrupt,    // cannot be read back; kept for the operator to look at
-  sent,       // without acknowledgement, so nobody says whether it has arrived
+  deferred,   // the file waits for its next attempt
+  delivered,  // the other side says it has the file
+  failed,     // the file was given up after too many attempts
+  expired,    // the file was given up because of its age
+  held,       // the file waits for the operator
+  corrupt,    // the file cannot be read back, and is kept for the operator to look at
+  sent,       // the file went without acknowledgement, so nobody says whether it has arrived
   count
 };
 std::string_view to_string(SpoolState state);
 Result<SpoolState> parse_spool_state(std::string_view text);
-/// No attempt will follow without an operator.
+/// True if no attempt will follow without an operator.
 bool is_final(SpoolState state);
-/// No attempt will follow: the file was delivered, sent, or given up. Its row stays for a while.
+/// True if no attempt will follow: the file was delivered, sent, or given up. Its row stays for a
+/// while.
 bool is_over(SpoolState state);
 
 /// A change that an operator may ask for. cancel gives a file up for good.
@@ -55,25 +56,26 @@ enum class SpoolChange : std::uint8_t { hold, release, retry, cancel, count };
 std::string_view to_string(SpoolChange change);
 Result<SpoolChange> parse_spool_change(std::string_view text);
 
-/// How much of a file is certain to arrive.
+/// Tells how much of a file is certain to arrive.
 enum class FileGrade : std::uint8_t {
-  reliable,     // all of it
-  head,         // its first octets; the rest goes once, and may arrive with holes
-  coded,        // goes once with parity, without acknowledgement; whole or not at all
-  best_effort,  // goes once, and may arrive with holes
+  reliable,  // all octets arrive
+  head,      // the first octets arrive; the rest goes once, and may arrive with holes
+  /// The file goes once with parity and without acknowledgement, and arrives whole or not at all.
+  coded,
+  best_effort,  // the file goes once, and may arrive with holes
   count
 };
 std::string_view to_string(FileGrade grade);
 Result<FileGrade> parse_file_grade(std::string_view text);
 
-/// Parity of a coded file in percent of its octets, if nobody says otherwise.
+/// A coded file has so much parity, in percent of its octets, if nobody says otherwise.
 inline constexpr std::uint8_t kStrengthPercent = 50;
-inline constexpr std::uint8_t kStrengthPercentMax = 60;  // of the erasure code
+inline constexpr std::uint8_t kStrengthPercentMax = 60;  // limit for the parity of the erasure code
 
-/// Grade of a file with its settings.
+/// The grade of a file with its settings.
 struct GradeSettings {
   FileGrade grade = FileGrade::reliable;
-  std::uint8_t strength_percent = 0;  // of what goes without acknowledgement
+  std::uint8_t strength_percent = 0;  // parity of the octets that go without acknowledgement
   std::uint32_t head_octets = 0;      // with FileGrade::head, at least 1
   friend bool operator==(const GradeSettings&, const GradeSettings&) = default;
 };
@@ -82,22 +84,23 @@ Result<void> validate(const GradeSettings& settings);
 
 /// Facts about a file that goes by P_MUL.
 struct PMulFacts {
-  SpoolId first;                 // the rows of one message to several stations have the same
-  std::uint32_t message_id = 0;  // and the number after it
-  std::uint32_t sequence = 0;    // counts the messages for the station
+  SpoolId first;  // row that names the message; its rows for several stations have the same
+  /// Number of the message with acknowledgement; the message without has the next.
+  std::uint32_t message_id = 0;
+  std::uint32_t sequence = 0;  // counts the messages for the station
   GradeSettings grade;
 };
 
-/// Room that the files of one other station may take here, in octets.
+/// The room that the files of one other station may take here, in octets.
 struct StationQuota {
-  std::uint64_t inbox_octets_max = UINT64_MAX;     // of its files that lie in the inbox
-  std::uint64_t arriving_octets_max = UINT64_MAX;  // of those that have begun to arrive
+  std::uint64_t inbox_octets_max = UINT64_MAX;     // octets of its files that lie in the inbox
+  std::uint64_t arriving_octets_max = UINT64_MAX;  // octets of its files that have begun to arrive
 };
 
-/// Limits of what waits for one station, in octets.
+/// Limits of the files that wait for one station, in octets.
 struct SendLimits {
-  std::uint32_t file_octets_max = UINT32_MAX;     // of one file
-  std::uint64_t waiting_octets_max = UINT64_MAX;  // of all files that are not over
+  std::uint32_t file_octets_max = UINT32_MAX;     // limit of one file
+  std::uint64_t waiting_octets_max = UINT64_MAX;  // limit of all files that are not over
 };
 
 /// A row of the spool without its content.
@@ -106,15 +109,15 @@ struct SpoolItem {
   Address destination;
   std::string name;
   std::uint32_t size = 0;
-  Bytes sha256;              // of the content
-  std::uint8_t updu_id = 0;  // from the first attempt on, and the same for all: decision 0001
+  Bytes sha256;              // hash of the content
+  std::uint8_t updu_id = 0;  // set by the first attempt, and the same for all: decision 0001
   SpoolState state = SpoolState::incoming;
-  std::uint32_t attempts = 0;  // started so far
+  std::uint32_t attempts = 0;  // attempts that were started so far
   UtcSeconds created;
   UtcSeconds next_try;
-  std::string reason;                    // of the last failure, for people
-  std::optional<std::uint8_t> priority;  // 0..15; none: that of the relay
-  std::optional<PMulFacts> p_mul{};      // none: it goes to its station alone, by RCOP
+  std::string reason;                    // text about the last failure, for people
+  std::optional<std::uint8_t> priority;  // 0..15; none: the priority of the relay
+  std::optional<PMulFacts> p_mul{};      // none: the file goes to its station alone, by RCOP
 };
 
 struct StoreTicket {
@@ -124,14 +127,14 @@ struct StoreTicket {
 
 // --- Requests ------------------------------------------------------------------------------------
 
-/// Rows that want sending, oldest first, younger than `after`. Answer: OpenItems.
+/// Lists rows that want sending, oldest first, younger than `after`. Answer: OpenItems.
 struct ListOpen {
   SpoolId after;
   std::uint32_t items_max = 0;
-  bool by_p_mul = false;  // only those that go by P_MUL, or only the others
+  bool by_p_mul = false;  // only rows that go by P_MUL, or only the others
 };
-/// A piece of a file, which is checked as a whole. Answer: Content; `bad_checksum` when the file is
-/// not what was accepted, and the row is then parked.
+/// Reads a piece of a file, which is checked as a whole. Answer: Content; `bad_checksum` when the
+/// file is not what was accepted, and the row is then parked.
 struct ReadContent {
   SpoolId id;
   std::uint64_t offset = 0;
@@ -147,14 +150,14 @@ struct SaveItem {
   UtcSeconds next_try;
   UtcSeconds now;
   std::string reason;
-  bool without_updu_id = false;  // it goes by P_MUL
+  bool without_updu_id = false;  // the file goes by P_MUL
 };
 /// Puts a received file into the inbox. Answer: FileStored; `refused` if the quota is used up.
 struct StoreFile {
   Address source;
   SapId source_sap;
   std::uint8_t updu_id = 0;
-  std::string name;  // as it was on the air
+  std::string name;  // name on the air
   std::shared_ptr<const Bytes> content;
   UtcSeconds now;
   std::int64_t mtime = 0;  // UTC seconds; 0 if unknown
@@ -167,9 +170,9 @@ struct StoreFile {
 struct Purge {
   UtcSeconds now;
 };
-/// The clock was set by so much: stored times are moved with it, so that what waits, lives or is
-/// remembered for a time does so for as long as before. Files younger than `last` have been handed
-/// over by the new clock, and keep theirs. Answer: Saved.
+/// Moves the stored times, because the clock was set by so much. Files then wait, live and are
+/// remembered for as long as before. Files younger than `last` have been handed over by the new
+/// clock, and keep their times. Answer: Saved.
 struct MoveTimes {
   std::chrono::seconds step{};
   SpoolId last;
@@ -180,18 +183,19 @@ struct MoveTimes {
 /// Makes the octets on the air of a file, unless they are made already. Answer: ImageReady.
 struct PrepareImage {
   SpoolId id;
-  std::shared_ptr<const Bytes> signature;  // of the file `base`; null: no difference
+  /// Signature of the file `base`; null: no difference is made.
+  std::shared_ptr<const Bytes> signature;
   Bytes base;
-  bool without_delta = false;  // a difference that was made is thrown away
+  bool without_delta = false;  // throws away a difference that was made
   bool plain = false;          // the octets on the air are the file
 };
-/// A piece of the octets on the air. Answer: Content, as for ReadContent.
+/// Reads a piece of the octets on the air. Answer: Content, as for ReadContent.
 struct ReadImage {
   SpoolId id;
   std::uint64_t offset = 0;
   std::size_t octets_max = SIZE_MAX;
 };
-/// A transfer at its receiver.
+/// Names a transfer at its receiver.
 struct TransferKey {
   Address source;
   std::uint32_t number = 0;
@@ -201,7 +205,7 @@ struct TransferKey {
 struct OpenTransfer {
   TransferKey key;
   SapId source_sap;
-  std::uint8_t updu_id = 0;  // that of the same file by BFTP
+  std::uint8_t updu_id = 0;  // U_PDU_ID of the same file by BFTP
   TransferManifest manifest;
   bool wants_signature = false;
   UtcSeconds now;
@@ -227,7 +231,7 @@ struct FinishTransfer {
 struct DropTransfer {
   TransferKey key;
 };
-/// The open transfers, the youngest first. Answer: OpenTransfers.
+/// Lists the open transfers, the youngest first. Answer: OpenTransfers.
 struct ListTransfers {
   std::uint32_t transfers_max = 0;
 };
@@ -244,7 +248,7 @@ struct ReleaseSuspended {
   Address destination;
   UtcSeconds now;
 };
-/// The reason for which such a file is held.
+/// Files that are held because their station suspended them have this reason.
 inline constexpr std::string_view kSuspendedThere = "suspended by the other station";
 
 // --- Requests of files by P_MUL ------------------------------------------------------------------
@@ -256,11 +260,12 @@ struct TakeMessage {
   TransferKey key;
   std::uint32_t message_id = 0;
   UtcSeconds expiry;
-  bool whole = false;  // the message
-  bool last = false;   // it wants no acknowledgement, and the rest of the file ends with it;
-                       // otherwise it is remembered, so that it is acknowledged again
-  bool holes = false;  // they are allowed; with a manifest
-  bool head = false;   // the file has a message with acknowledgement, too; with a manifest
+  bool whole = false;  // the message is complete
+  /// The message wants no acknowledgement, and the rest of the file ends with it. Otherwise the
+  /// message is remembered, so that it is acknowledged again.
+  bool last = false;
+  bool holes = false;  // the file may have holes; set with a manifest
+  bool head = false;   // the file has a message with acknowledgement, too; set with a manifest
   std::optional<TransferManifest> manifest;
   std::shared_ptr<const std::vector<SaveBlocks::Block>> blocks;
   UtcSeconds now;
@@ -272,24 +277,24 @@ struct TakeMessage {
 struct EndOverdue {
   UtcSeconds now;
 };
-/// Messages that were taken and have not expired. Answer: KnownNames.
+/// Lists messages that were taken and have not expired. Answer: KnownNames.
 struct ListNames {
   UtcSeconds now;
 };
 
 // --- Requests about the inbox, of other stations -------------------------------------------------
 
-/// Entries of a folder from `first` on, in the order of their names. Answer: InboxListing.
+/// Lists entries of a folder from `first` on, in the order of their names. Answer: InboxListing.
 struct ListInbox {
   std::string path;
   std::uint32_t first = 0;
   std::size_t entries_max = 0;
 };
-/// One entry with its digest. Answer: InboxListing.
+/// Describes one entry, with its digest. Answer: InboxListing.
 struct StatInbox {
   std::string path;
 };
-/// Answer: InboxListing without entries.
+/// Removes a file or an empty folder. Answer: InboxListing without entries.
 struct RemoveFromInbox {
   std::string path;
 };
@@ -323,37 +328,37 @@ struct Content {
   Bytes octets;
 };
 struct Saved {
-  std::uint8_t updu_id = 0;  // of a file that became active
+  std::uint8_t updu_id = 0;  // U_PDU_ID of a file that became active
 };
 struct FileStored {
-  bool repeated = false;   // it was there already; nothing was written
+  bool repeated = false;   // the file was there already; nothing was written
   std::string inbox_name;  // file name in the inbox
 };
 struct ImageReady {
-  TransferManifest manifest;  // without expiry and priority
+  TransferManifest manifest;  // manifest without expiry and priority
   bool known_there = false;   // a file of this name or content was delivered to the station before
 };
 struct TransferNews {
   enum class State : std::uint8_t {
-    open,     // `have` is on the disk
+    open,     // the octets `have` are on the disk
     done,     // the file is in the inbox
     no_room,  // the limits of the station or of the disk do not allow it now
-    bad,      // what arrived is not what was offered, again
-    no_base   // the file to which the difference belongs is no longer there
+    bad,      // the octets that arrived are not those of the offer, again
+    no_base   // the file against which the difference was made is no longer there
   };
   State state = State::open;
   RangeSet have;
-  bool had_it = false;     // done, and the content was there before
-  bool repeated = false;   // done before
-  std::string inbox_name;  // done
-  std::string text;        // why not
+  bool had_it = false;     // with `done`: the content was there before
+  bool repeated = false;   // with `done`: the transfer was done before
+  std::string inbox_name;  // with `done`: name of the file
+  std::string text;        // reason of a failure
   Bytes base;              // SHA-256 of an older file
-  Bytes signature;         // of it; empty if there is none
-  std::string name;        // of the file, in answers about P_MUL
-  std::uint32_t size = 0;  // likewise
-  Bytes sha256;            // likewise
-  RangeSet holes;          // done, without these octets
-  /// When the file was offered first, if it is done.
+  Bytes signature;         // signature of that file; empty if there is none
+  std::string name;        // name of the file, in answers about P_MUL
+  std::uint32_t size = 0;  // size of the file, in answers about P_MUL
+  Bytes sha256;            // hash of the file, in answers about P_MUL
+  RangeSet holes;          // with `done`: octets that the file lacks
+  /// The time when the file was offered first, if it is done.
   std::optional<UtcSeconds> begun = std::nullopt;
 };
 struct OpenTransfers {
@@ -369,10 +374,10 @@ struct OpenTransfers {
 struct InboxListing {
   struct Item {
     InboxItem entry;
-    Bytes sha256;  // only of StatInbox
+    Bytes sha256;  // set in the answer to StatInbox only
   };
   std::vector<Item> entries;
-  std::uint32_t total = 0;  // of the folder
+  std::uint32_t total = 0;  // number of all entries of the folder
 };
 struct FilesEnded {
   struct File {
@@ -395,7 +400,7 @@ using StoreAnswer = std::variant<OpenItems, Content, Saved, FileStored, ImageRea
 struct StoreResult {
   StoreTicket ticket;
   Result<StoreAnswer> answer;
-  bool reserve_used = false;  // the disk was full, and gave up the room kept for this
+  bool reserve_used = false;  // the disk was full, so the reserve for this was given up
 };
 
 }  // namespace s5066::gateways

@@ -26,8 +26,8 @@ class StoreThread {
   using Outcome = typename Store::Outcome;
   /// `post` is called on the store's thread, with an outcome for each request, in their order.
   using Post = std::function<void(std::vector<Outcome>)>;
-  /// Called on the store's thread, once, and nothing is posted or done after it: the process is to
-  /// end.
+  /// The store's thread calls this once. It posts and does nothing afterwards, because the process
+  /// is to end.
   using OnDamage = std::function<void(const Error&)>;
 
   StoreThread(Store store, std::size_t requests_max, Post post, OnDamage on_damage)
@@ -49,7 +49,8 @@ class StoreThread {
   StoreThread(const StoreThread&) = delete;
   StoreThread& operator=(const StoreThread&) = delete;
 
-  /// `queue_full` when it has too much to do already; the request is then as it was.
+  /// Fails with `queue_full` when the store has too much to do already; the request is then as it
+  /// was.
   Result<void> request(Request& request) {
     {
       const std::lock_guard lock(mutex_);
@@ -69,7 +70,7 @@ class StoreThread {
         wake_.wait(lock, [this] { return stopping_ || !requests_.empty(); });
         while (auto next = requests_.pop()) batch.push_back(*std::move(next));
       }
-      if (batch.empty()) return;  // stopping, and nothing left to do
+      if (batch.empty()) return;  // the store is stopping and nothing is left to do
       auto outcomes = store_.execute(batch);
       if (const auto damage = store_.damage()) return on_damage_(*damage);
       post_(std::move(outcomes));
@@ -83,7 +84,7 @@ class StoreThread {
   std::condition_variable wake_;
   BoundedQueue<Request> requests_;
   bool stopping_ = false;
-  std::thread thread_;  // last: it uses all of the above
+  std::thread thread_;  // the last member, because it uses all of the above
 };
 
 }  // namespace s5066::gateways

@@ -9,11 +9,11 @@
 namespace s5066::gateways {
 namespace {
 
-constexpr std::size_t kProbesMax = 65'536;      // of one table
-constexpr std::size_t kProbesInVainMax = 4096;  // until the first row is found
+constexpr std::size_t kProbesMax = 65'536;      // limit of probes in one table
+constexpr std::size_t kProbesInVainMax = 4096;  // limit of probes until the first row is found
 constexpr std::size_t kProbesOfOneKeyMax = 64;
 constexpr std::int64_t kSecondKeyMax = std::numeric_limits<std::uint32_t>::max();
-constexpr std::size_t kPlaceOctets = 4;  // of a key of octets
+constexpr std::size_t kPlaceOctets = 4;  // octets of a key of octets that count
 constexpr std::size_t kKeyOctetsMax = 64;
 
 Bytes octets_of(std::int64_t place) {

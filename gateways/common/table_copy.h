@@ -16,27 +16,28 @@ namespace s5066::gateways {
 
 class TableCopy {
  public:
-  /// Keys from `first` to `last`, of the first column of the primary key; where `lead` is there, of
-  /// the second, among the rows with that first one. A key of octets counts as its first four.
+  /// Keys from `first` to `last` of the first column of the primary key. If `lead` is set, they are
+  /// keys of the second column among the rows with that first one. A key of octets counts as its
+  /// first four.
   struct Range {
     std::int64_t first = 0;
     std::int64_t last = 0;
     std::optional<std::int64_t> lead{};
-    std::size_t probes = 0;  // that are left for this one
+    std::size_t probes = 0;  // probes that are left for this range
   };
 
   /// Reads the columns and the primary key from the fresh spool, where nothing is damaged.
   static Result<TableCopy> of(Database& fresh, const std::string& table);
 
-  /// The column that a range is about, and whether it has numbers of rows, as most do. Others have
-  /// addresses of stations or octets.
+  /// Returns the column that a range is about. has_row_numbers() is true if it has numbers of rows,
+  /// as most do. Others have addresses of stations or octets.
   const std::string& first_key() const { return first_key_; }
   bool has_row_numbers() const;
 
   /// Copies all that can be read. An error is one of the fresh spool.
   Result<void> run(Database& old, Database& fresh, Range all);
 
-  /// First keys of which rows could not be read, in order.
+  /// Returns the first keys of which rows could not be read, in order.
   const std::vector<Range>& gaps() const { return gaps_; }
 
  private:
@@ -47,8 +48,8 @@ class TableCopy {
     friend auto operator<=>(const Key&, const Key&) = default;
   };
   struct Reading {
-    bool whole = false;       // nothing stopped it
-    std::optional<Key> last;  // of the last row that was read
+    bool whole = false;       // nothing stopped the reading
+    std::optional<Key> last;  // key of the last row that was read
   };
 
   explicit TableCopy(std::string table) : table_(std::move(table)) {}

@@ -17,7 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kCopyOctets = 4096;  // are left out where the disk does not read them
+// Unit of the copy; a unit that the disk does not read is left out.
+constexpr std::size_t kCopyOctets = 4096;
 
 // Places in the first page of a database (sqlite.org/fileformat.html).
 constexpr std::size_t kWriteVersionAt = 18;

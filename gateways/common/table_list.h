@@ -15,7 +15,7 @@ namespace s5066::gateways {
 
 class TableList {
  public:
-  /// `spool`: the path of the database. The list has the name of the spool with ".tables".
+  /// `spool` is the path of the database. The list has the name of the spool with ".tables".
   explicit TableList(std::string spool) : spool_(std::move(spool)), file_(spool_ + ".tables") {}
 
   /// Writes the list of the tables as they are now. Call this at each start, when the schema of the
@@ -32,7 +32,7 @@ class TableList {
  private:
   struct Content {
     std::int64_t page_octets = 0;
-    std::int64_t version = 0;  // of the schema
+    std::int64_t version = 0;  // version of the schema
     struct Row {
       std::string type, name, table, sql;
       std::int64_t root = 0;

@@ -22,14 +22,14 @@ class TransferTable {
     bool done = false;
     TransferManifest manifest;
     std::uint32_t failures = 0;
-    std::int64_t received = 0;  // the row of the file in the inbox
+    std::int64_t received = 0;  // row of the file in the inbox
     UtcSeconds changed;
     UtcSeconds begun{};
   };
-  /// Open transfers of one station.
+  /// The open transfers of one station.
   struct Use {
     std::uint64_t transfers = 0;
-    std::uint64_t octets = 0;  // of all their images
+    std::uint64_t octets = 0;  // octets of all their images
   };
 
   explicit TransferTable(Database& db) : db_(db) {}

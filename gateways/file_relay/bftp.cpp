@@ -6,7 +6,7 @@
 namespace s5066::file_relay {
 namespace {
 
-constexpr std::size_t kFixedBytes = 5;  // SIZE_OF_FILENAME and SIZE_OF_FILE
+constexpr std::size_t kFixedBytes = 5;  // octets of SIZE_OF_FILENAME and SIZE_OF_FILE
 
 Bytes single_segment(const gateways::RcopHeader& header) {
   Bytes updu;

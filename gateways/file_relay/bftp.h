@@ -25,7 +25,7 @@ struct BftpHeader {
   friend bool operator==(const BftpHeader&, const BftpHeader&) = default;
 };
 
-/// Octets of the header alone: length of the name, name, SIZE_OF_FILE.
+/// Returns the octets of the header alone: length of the name, name, SIZE_OF_FILE.
 std::size_t encoded_bytes(const BftpHeader& header);
 void encode(const BftpHeader& header, Bytes& out);
 /// The input may be longer than the header; `truncated` when it is shorter.
@@ -38,7 +38,7 @@ Bytes bftp_pdu(const BftpHeader& header, ByteSpan content);
 Bytes frap_updu(std::uint8_t connection_id, std::uint8_t updu_id);
 Bytes frap_v2_updu(std::uint8_t connection_id, std::uint8_t updu_id, const BftpHeader& header);
 
-/// Length of an application PDU of this family, for the reassembler.
+/// Returns the length of an application PDU of this family, for the reassembler.
 Result<std::optional<std::uint64_t>> application_length(std::uint16_t application_id,
                                                         ByteSpan prefix);
 

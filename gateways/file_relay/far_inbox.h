@@ -19,9 +19,10 @@ namespace s5066::file_relay {
 class FarInbox {
  public:
   struct Config {
-    std::size_t questions_max = 64;  // kept, answered or not
+    std::size_t questions_max = 64;  // most questions that are kept, answered or not
     std::size_t entries_max = 10000;
-    Duration answer_wait = std::chrono::minutes(10);  // then the question is asked again
+    /// A question without an answer is asked again after this time.
+    Duration answer_wait = std::chrono::minutes(10);
     unsigned asked_max = 3;
     Duration kept_for = std::chrono::hours(1);
   };
@@ -30,7 +31,7 @@ class FarInbox {
     Address station;
     RequestMessage request;
     State state = State::asked;
-    std::string text;  // why it failed
+    std::string text;  // reason of a failure
     std::vector<InboxEntry> entries;
     std::string received_as;  // name in our inbox of the file that was asked for
     unsigned asked = 0;
@@ -44,7 +45,7 @@ class FarInbox {
   Result<TransferNumber> request(Instant now, Address station, InboxRequest request,
                                  const std::string& path);
   void on_answer(Instant now, Address from, const AnswerMessage& answer);
-  /// A file that was asked for stands in our inbox.
+  /// Call when a file that was asked for stands in our inbox.
   void on_received(Instant now, Address from, TransferNumber number, const std::string& name);
   const Question* find(TransferNumber number) const;
   void on_deadline(Instant now);

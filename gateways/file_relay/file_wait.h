@@ -15,8 +15,8 @@ namespace s5066::file_relay {
 struct AwaitedFile {
   SpoolId id;
   Address to;
-  bool progress = false;            // a line about how far it is
-  std::string node_control_socket;  // tells the state of the link; empty: none
+  bool progress = false;            // prints a line about the progress of the file
+  std::string node_control_socket;  // tells the state of the link; empty: no node is asked
 };
 
 /// True for the errors of a relay that is stopped, just ends, or is too busy to answer.

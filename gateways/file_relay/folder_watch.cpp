@@ -109,7 +109,7 @@ std::vector<std::string> FolderWatch::look(std::size_t octets_max, const Accept&
     if (before == seen_.end() || before->second != now || taken == kFilesPerLook) continue;
     const std::string to = sending + "/" + name;
     struct stat status {};
-    if (::lstat(to.c_str(), &status) == 0) continue;  // another one of this name goes first
+    if (::lstat(to.c_str(), &status) == 0) continue;  // another file of this name goes first
     ++taken;
     if (::rename((folder_.directory + "/" + name).c_str(), to.c_str()) != 0) {
       tell(name, os_error(name), problems);
@@ -119,7 +119,7 @@ std::vector<std::string> FolderWatch::look(std::size_t octets_max, const Accept&
   const auto waiting = files_in(sending);
   if (!waiting) return problems;
   for (const auto& [name, now] : *waiting) tell(name, send(name, octets_max, accept), problems);
-  if (waiting->size() < 4 * kFilesPerLook) {  // all of them are known
+  if (waiting->size() < 4 * kFilesPerLook) {  // the list has all files of the folder
     std::erase_if(tried_, [&](const std::string& name) { return !waiting->contains(name); });
   }
   looked_ = true;

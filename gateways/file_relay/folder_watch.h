@@ -46,8 +46,9 @@ class FolderWatch {
   WatchFolder folder_;
   std::map<std::string, Seen> seen_;
   std::map<std::string, std::string> told_;
-  std::set<std::string> accepted_;  // in the spool, and not yet out of the folder
-  std::set<std::string> tried_;     // the spool did not take all copies
+  /// Names of files that are in the spool and not yet out of the folder.
+  std::set<std::string> accepted_;
+  std::set<std::string> tried_;  // names of files of which the spool did not take all copies
   bool looked_ = false;
 };
 

@@ -13,7 +13,7 @@ namespace s5066::file_relay {
 struct HandedFile {
   std::string name;
   std::int64_t mtime = 0;  // UTC seconds
-  std::int64_t ctime = 0;  // UTC seconds; when it was renamed or written last
+  std::int64_t ctime = 0;  // UTC seconds of the last change of name or content
   std::uint16_t mode = 0;
   Bytes content;
 };

@@ -21,7 +21,7 @@ constexpr CounterTable<InboxServerCounter> kCounters({
 });
 
 constexpr std::size_t kAnswerHeaderOctets = 15;
-constexpr std::size_t kEntryOctets = 10;  // without name and digest
+constexpr std::size_t kEntryOctets = 10;  // entry without name and digest
 
 }  // namespace
 
@@ -65,7 +65,7 @@ void InboxServer::on_request(Instant now, Address from, const RequestMessage& re
   std::size_t of_station = 0;
   for (const auto& [ticket, pending] : pending_) {
     if (pending.from != from) continue;
-    if (pending.request == request) return;  // it is at work
+    if (pending.request == request) return;  // the store is at work on this request
     ++of_station;
   }
   if (pending_.size() >= config_.requests_max || of_station >= config_.station_requests_max) {

@@ -25,8 +25,9 @@ const CounterTable<InboxServerCounter>& counter_table(InboxServerCounter);
 class InboxServer {
  public:
   struct Config {
-    std::size_t requests_max = 64;         // at the store at one time
-    std::size_t station_requests_max = 4;  // of these of one station
+    std::size_t requests_max = 64;  // most requests that are at the store at one time
+    /// Most requests of one station that are at the store at one time.
+    std::size_t station_requests_max = 4;
     AccessTable access;
   };
 

@@ -27,7 +27,7 @@ class MessageOutbox {
     std::uint32_t updu_lifetime_s = 3600;
     std::size_t messages_max = 1024;
     std::size_t station_messages_max = 128;
-    std::size_t station_outstanding_max = 16;  // of these at the node
+    std::size_t station_outstanding_max = 16;  // most messages for one station that are at the node
     std::uint32_t attempts_max = 3;
     Duration retry = std::chrono::seconds(30);
   };

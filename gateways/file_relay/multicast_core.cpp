@@ -12,7 +12,7 @@ namespace s5066::file_relay {
 namespace {
 
 constexpr std::size_t kPduOctetsMax = 1000;
-/// A PDU behind the header of UDOP.
+/// The smallest MTU carries a whole PDU behind the header of UDOP.
 constexpr std::size_t kMtuMin = kPduOctetsMax + gateways::kRcopHeaderBytes;
 constexpr Duration kOrphanMin = std::chrono::minutes(30);
 constexpr Duration kOrphanMax = std::chrono::hours(48);

@@ -27,15 +27,15 @@
 
 namespace s5066::file_relay {
 
-/// APP_ID of P_MUL with files, beside that of the transfer service.
+/// P_MUL with files has this APP_ID, next to that of the transfer service.
 inline constexpr std::uint16_t kMulticastApplication = 0x8F55;
 
 class MulticastCore {
  public:
   struct Config {
-    Address own;  // 0: nothing is done
+    Address own;  // 0: the relay has no P_MUL
     std::vector<StationGroup> groups;
-    std::vector<Address> silent;  // in EMCON at the start
+    std::vector<Address> silent;  // stations that are in EMCON at the start
     std::uint32_t line_rate_bps = 2400;
     std::uint64_t seed = 1;
     MulticastSenderCore::Config sender;
@@ -52,7 +52,7 @@ class MulticastCore {
   void on_start(Instant now);
   /// Takes an event of the client that is bound to SAP 7.
   void on_sis(Instant now, const gateways::SisEvent& event);
-  /// Our own EMCON: nothing leaves by P_MUL until it ends.
+  /// Call when our own EMCON begins or ends. Nothing leaves by P_MUL while it lasts.
   void on_own_silence(Instant now, bool silent);
   /// The node was given other data on SAP 7, of so many octets with their repeats.
   void on_other_handed(Instant now, std::uint8_t sis_priority, std::size_t octets);

@@ -42,8 +42,9 @@ class MulticastReceiverCore {
     std::uint32_t file_octets_max = 16u << 20;
     AccessTable access;
     Duration store_retry = std::chrono::seconds(10);
-    Duration look_every = std::chrono::minutes(1);  // for files whose time is over
-    std::size_t parts_max = 64;                     // that wait for the spool
+    /// Interval of the search for files whose time is over.
+    Duration look_every = std::chrono::minutes(1);
+    std::size_t parts_max = 64;  // most messages that wait for the spool
   };
 
   /// `outbox` takes refusals of messages that want an answer.

@@ -37,7 +37,8 @@ constexpr CounterTable<MulticastSenderCounter> kCounters({
      "requests about files by P_MUL that the spool could not carry out"},
 });
 
-constexpr std::uint8_t kPMulPriorityMax = 8;  // the least urgent; the order is the other way round
+// Least urgent value of P_MUL, whose order is the reverse of ours.
+constexpr std::uint8_t kPMulPriorityMax = 8;
 
 /// A file has a message with acknowledgement and one without, of which it uses one or both.
 p_mul::MessageKey key_of(SpoolId first, bool one_way) {
@@ -50,7 +51,8 @@ bool is_one_way(p_mul::MessageKey key) {
   return key.value % 2 == 1;
 }
 
-// Reasons of rows of which one message is over. They tell it after a restart.
+// These are the reasons of rows of which one message is over. A row keeps its reason over a
+// restart.
 constexpr const char* kHeadThere = "the station has its head";
 constexpr const char* kRestSent = "the rest has been sent";
 
@@ -763,7 +765,7 @@ std::optional<StoreRequest> MulticastSenderCore::poll_store() {
   return take_front(requests_);
 }
 
-// Both stations find the same name, from the number of the transfer.
+// Both stations find the same name, because they make it from the number of the transfer.
 std::string MulticastSenderCore::transfer_of(const Row& row) {
   return transfer_name(static_cast<std::uint32_t>(row.item.p_mul->first.value & UINT32_MAX),
                        row.item.sha256);

@@ -43,16 +43,16 @@ const CounterTable<MulticastSenderCounter>& counter_table(MulticastSenderCounter
 class MulticastSenderCore {
  public:
   struct Config {
-    std::uint8_t priority = 4;                       // 0..15; of files without one of their own
-    std::uint32_t files_max = 20000;                 // known
-    std::size_t messages_max = 16;                   // files with P_MUL at one time
-    Duration lifetime_max = std::chrono::hours(24);  // from acceptance
+    std::uint8_t priority = 4;        // 0..15; for files without a priority of their own
+    std::uint32_t files_max = 20000;  // most files that this core keeps in memory
+    std::size_t messages_max = 16;    // most files that P_MUL has at one time
+    Duration lifetime_max = std::chrono::hours(24);  // measured from acceptance
     Duration retry_delay_min = std::chrono::seconds(60);
     Duration retry_delay_max = std::chrono::hours(1);
     Duration spool_poll = std::chrono::seconds(2);
     Duration store_retry = std::chrono::seconds(10);
-    // Octets of a block of P_MUL: with acknowledgement, what fits in one D_PDU; without, few, so
-    // that little is lost with each bit error.
+    // A block of P_MUL has so many octets. With acknowledgement it fills one D_PDU; without, it is
+    // small, so that little is lost with each bit error.
     std::uint16_t block_octets = 960;
     std::uint16_t one_way_block_octets = 240;
     SendingTable sending;
@@ -105,34 +105,34 @@ class MulticastSenderCore {
     reading,    // the octets on the air come from the store
     sending     // P_MUL has it
   };
-  /// A file for one station.
+  /// One row of the spool: a file for one station.
   struct Row {
     gateways::SpoolItem item;
-    bool head_done = false;    // what is acknowledged
-    bool rest_done = false;    // what is not
-    bool rest_leaves = false;  // it is with the node
+    bool head_done = false;    // the part with acknowledgement has arrived
+    bool rest_done = false;    // the part without acknowledgement is over
+    bool rest_leaves = false;  // the part without acknowledgement is with the node
     bool unanswered = false;
-    std::uint64_t missing = 0;               // octets, as the station said last
-    std::optional<gateways::SaveItem> save;  // to be written
-    bool save_changed = false;               // since it was asked for with `ticket`
+    std::uint64_t missing = 0;               // octets that the station lacked by its last report
+    std::optional<gateways::SaveItem> save;  // change that waits to be written
+    bool save_changed = false;               // `save` changed after the request with `ticket`
     std::optional<gateways::StoreTicket> ticket;
     std::optional<Instant> save_again;
   };
-  /// A file for its stations.
+  /// One file, with a row for each of its stations.
   struct File {
-    std::map<SpoolId, Row> rows;  // those that are not over
+    std::map<SpoolId, Row> rows;  // rows that are not over
     Phase phase = Phase::waiting;
     Instant next_try{};
     Instant expires{};
     UtcSeconds expiry;
     SpoolId content_of;    // the row whose content the store reads
-    unsigned rounds = 0;   // that it has been with P_MUL
+    unsigned rounds = 0;   // rounds that the file has been with P_MUL
     bool resumed = false;  // stations may have parts of it
     gateways::PMulFacts facts;
     TransferManifest manifest;
     std::optional<gateways::StoreTicket> ticket;
   };
-  using Files = std::map<SpoolId, File>;  // by the row that names the message
+  using Files = std::map<SpoolId, File>;  // keys are the rows that name the messages
 
   void list(Instant now);
   void add(const gateways::SpoolItem& item);
@@ -175,7 +175,7 @@ class MulticastSenderCore {
   Instant now_{};
   bool bound_ = false;
   Files files_;
-  std::map<SpoolId, SpoolId> first_of_;  // of each row
+  std::map<SpoolId, SpoolId> first_of_;  // key of the file in `files_` for each row
   SpoolId last_listed_;
   std::optional<gateways::StoreTicket> list_ticket_;
   bool list_again_ = false;

@@ -62,7 +62,7 @@ void ReceiverCore::emit(RelayEvent::Kind kind, const About& about, std::string d
 
 void ReceiverCore::on_file(Instant now, const gateways::RcopReassembler::Complete& pdu) {
   auto header = decode_bftp_header(pdu.data);
-  S5066_ASSERT(header.ok());  // or the PDU would not be complete
+  S5066_ASSERT(header.ok());  // a PDU with a broken header is never complete
   const ByteSpan content = ByteSpan(pdu.data).subspan(encoded_bytes(*header));
   S5066_ASSERT(content.size() == header->size);
 

@@ -42,25 +42,28 @@ class ReceiverCore {
     AckMode acknowledgement = AckMode::frap_v2;
     std::uint8_t priority = 4;
     std::uint32_t updu_lifetime_s = 3600;
-    std::size_t files_max = 16;                      // complete and not yet stored
-    std::size_t octets_max = 48u << 20;              // of their contents
-    std::size_t acknowledgements_max = 1024;         // not yet confirmed by the subnet
-    std::size_t station_acknowledgements_max = 128;  // of these to one station
-    std::size_t station_outstanding_max = 16;        // of these at the node
+    std::size_t files_max = 16;          // most files that are complete and not yet stored
+    std::size_t octets_max = 48u << 20;  // most octets of their contents
+    /// Most acknowledgements that the subnet has not yet confirmed.
+    std::size_t acknowledgements_max = 1024;
+    /// Most of these acknowledgements to one station.
+    std::size_t station_acknowledgements_max = 128;
+    /// Most of these acknowledgements that are at the node.
+    std::size_t station_outstanding_max = 16;
     std::uint32_t acknowledgement_attempts_max = 3;
     Duration acknowledgement_retry = std::chrono::seconds(30);
     Duration store_retry_min = std::chrono::seconds(10);
     Duration store_retry_max = std::chrono::minutes(5);
     std::uint32_t file_octets_max = UINT32_MAX;
     AccessTable access;
-    SendingTable sending;  // acknowledgements of stations that have their own
+    SendingTable sending;  // tells which acknowledgement a station wants
   };
 
   ReceiverCore(const Config& config, IdSource& ids, const UtcClock& utc);
 
   // Events in.
   void on_lost(Instant now);
-  /// A complete BFTP PDU.
+  /// Takes a complete BFTP PDU.
   void on_file(Instant now, const gateways::RcopReassembler::Complete& pdu);
   bool on_confirmed(Instant now, gateways::SisRequestId id);
   bool on_refused(Instant now, gateways::SisRequestId id, const std::string& reason);
@@ -85,9 +88,9 @@ class ReceiverCore {
     std::optional<gateways::StoreTicket> ticket;
     std::optional<Instant> store_again;
     Duration store_retry{};
-    bool reported = false;  // that it cannot be stored
+    bool reported = false;  // a log line has told that the file cannot be stored
   };
-  struct Pending {  // an acknowledgement
+  struct Pending {  // an acknowledgement that waits for its way to the sender
     std::string transfer;
     gateways::RcopReassembler::Key key;
     BftpHeader header;

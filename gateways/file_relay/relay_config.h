@@ -25,12 +25,12 @@ struct WatchFolder {
   std::vector<Address> to;
   std::optional<std::uint8_t> priority;  // 0..15; none: that of the relay
   gateways::GradeSettings grade;
-  bool keep = false;  // in the folder `sent`; otherwise they are deleted
+  bool keep = false;  // a sent file moves to the folder `sent`; otherwise it is deleted
 };
 
-/// Files by P_MUL.
+/// Settings of files that go by P_MUL.
 struct PMulSettings {
-  Address own;  // 0: there are none
+  Address own;  // 0: the relay sends no file by P_MUL
   std::vector<StationGroup> groups;
   std::vector<Address> emcon;  // stations that receive and do not transmit
 
@@ -38,42 +38,46 @@ struct PMulSettings {
 };
 
 struct RelayConfig {
-  // The subnet server.
+  // The relay connects to this subnet server.
   std::string sis_host = "127.0.0.1";
   std::uint16_t sis_port = sis::kDefaultPort;
   std::uint8_t rank = 0;      // 15 is for those who may configure the node (A.2.1.1)
-  std::uint8_t priority = 4;  // of what we send, 0..15
+  std::uint8_t priority = 4;  // 0..15; for files without a priority of their own
 
   // Directories must exist; the inbox is where received files appear.
   std::string spool_directory;
   gateways::BackupSettings backup;
   std::string inbox_directory;
-  std::string control_socket;       // empty: control.sock in the spool directory
-  bool control_group_too = false;   // members of the process's group may connect
-  std::string node_control_socket;  // of s5066d: state of the link, and clock; empty: neither
+  std::string control_socket;      // empty: control.sock in the spool directory
+  bool control_group_too = false;  // members of the process's group may connect
+  /// Socket of s5066d, for its clock and the state of the link; empty: neither is asked.
+  std::string node_control_socket;
 
   AckMode acknowledgement = AckMode::frap_v2;
   bool frap_v2_needs_ids = true;
 
   std::uint32_t lifetime_s = 2 * 86400;  // a file not delivered by then has expired
-  std::uint32_t attempts_max = 64;       // by BFTP; they take longer than lifetime_s
+  std::uint32_t attempts_max = 64;       // attempts by BFTP; they take longer than lifetime_s
   std::uint32_t retry_delay_min_s = 60;
   // This is less than a whole hour, because attempts at one minute of each hour would never meet a
   // link that is there at another.
   std::uint32_t retry_delay_max_s = 3200;
-  // Longest wait from the confirmation of the last segment to the acknowledgement, on top of its
-  // time on the air. After that the file is sent again.
+  // The longest wait from the confirmation of the last segment to the acknowledgement, on top of
+  // its time on the air. After that the file is sent again.
   std::uint32_t ack_wait_s = 180;
-  std::uint32_t line_rate_bps = 2400;  // a hint, for that way
-  std::uint32_t active_max = 4;  // files under way to one station: small, and as many large ones
+  std::uint32_t line_rate_bps = 2400;  // estimate of the line rate, for that time on the air
+  /// Files under way to one station: so many small ones, and as many large ones.
+  std::uint32_t active_max = 4;
   std::uint32_t file_octets_max = 16u << 20;
-  std::uint32_t duplicate_window_s = 2 * 86400;    // not shorter than the sender's lifetime_s
-  std::uint64_t spool_reserve_octets = 16u << 20;  // of the disk, for what is in the spool already
+  std::uint32_t duplicate_window_s = 2 * 86400;  // not shorter than the sender's lifetime_s
+  /// Room on the disk that is kept for what is in the spool already.
+  std::uint64_t spool_reserve_octets = 16u << 20;
 
-  bool transfer_service = true;  // to stations that have it; BFTP to the others
+  /// Files go by it to stations that have it, and by BFTP to the others.
+  bool transfer_service = true;
   AccessTable access;
   SendingTable sending;
-  bool udop = false;  // binds to SAP 7 in any case
+  bool udop = false;  // binds to SAP 7 even if nothing else needs it
   std::vector<WatchFolder> watch_folders;
   PMulSettings p_mul;
 

@@ -249,7 +249,7 @@ void RelayCore::take(Instant now, const gateways::RcopReassembler::Complete& pdu
                                               .header = {}};
   if (pdu.application_id == kFrapV2Application) {
     auto header = decode_bftp_header(pdu.data);
-    S5066_ASSERT(header.ok());  // or the PDU would not be complete
+    S5066_ASSERT(header.ok());  // a PDU with a broken header is never complete
     acknowledgement.header = std::move(header).value();
   }
   sender_.on_acknowledgement(now, acknowledgement);

@@ -38,10 +38,10 @@ class RelayCore {
     InboxServer::Config inbox_server;
     FarInbox::Config far_inbox;
     MulticastCore::Config multicast;
-    std::uint32_t first_request = 1;  // number; random
+    std::uint32_t first_request = 1;  // random number of the first request
     std::size_t mtu_min = 300;        // a FRAPv2 with the longest name fits
   };
-  /// For the client that is bound to SAP 7.
+  /// A U_PDU for the client that is bound to SAP 7.
   struct UdopUnidata {
     gateways::SisUnidata unidata;
   };
@@ -50,13 +50,12 @@ class RelayCore {
 
   explicit RelayCore(const Config& config);
 
-  // Events in. `now` never goes backwards.
-  /// First of all, and then now and then. `machine` is the steady clock of this machine, which
-  /// `now` need not keep pace with.
+  // Events in. `now` never goes backwards. Call on_clock() before all others, and then from time to
+  // time. `machine` is the steady clock of this machine, with which `now` need not keep pace.
   void on_clock(Instant now, UtcSeconds utc, Duration machine);
   void on_start(Instant now);
   void on_sis(Instant now, const gateways::SisEvent& event);
-  /// An event of the client that is bound to SAP 7.
+  /// Takes an event of the client that is bound to SAP 7.
   void on_udop(Instant now, const gateways::SisEvent& event);
   void on_own_silence(Instant now, bool silent);
   void on_store_result(Instant now, const gateways::StoreResult& result);
@@ -104,7 +103,7 @@ class RelayCore {
   IdSource ids_;
   UtcClock utc_;
   gateways::RcopReassembler reassembler_;
-  gateways::RcopReassembler udop_reassembler_;  // for files that come without ARQ
+  gateways::RcopReassembler udop_reassembler_;  // reassembles files that come without ARQ
   MessageOutbox outbox_;
   SenderCore sender_;
   ReceiverCore receiver_;

@@ -51,7 +51,8 @@ std::optional<std::uint32_t> parse_number(std::string_view text);
 /// Returns the parts between the commas, in order; a text without a comma is one part.
 std::vector<std::string_view> split_at_commas(std::string_view text);
 
-/// One word of a request for any text, and back. Nothing if the word is no such text.
+/// Turns any text into one word of a request, and back. from_percent() returns nothing if no text
+/// has this word.
 std::string to_percent(std::string_view text);
 std::optional<std::string> from_percent(std::string_view word);
 

@@ -84,7 +84,7 @@ Result<void> RelayService::run() {
   host_.run();
   client_.reset();
   udop_client_.reset();
-  store_.reset();  // finishes what it has accepted
+  store_.reset();  // the store thread finishes what it has accepted
   spool_.finish_backups();
   if (spool_.damage()) return *spool_.damage();
   LogLine(log_, LogLevel::info, "relay_stopped");
@@ -235,7 +235,7 @@ void RelayService::arm_timer() {
   timer_.async_wait([this](boost::system::error_code error) {
     if (error) return;
     if (const auto damage = operator_store_->damage()) return spool_.end_for_damage(*damage);
-    set_clock();  // before the spool is listed
+    set_clock();  // the core needs the time before it lists the spool
     core_.on_deadline(now());
     drain();
   });
@@ -247,7 +247,7 @@ void RelayService::on_sis(const sis::Event& event) {
   const auto ours = requests_.event_of(event);
   if (!ours) return;
   if (std::holds_alternative<gateways::SisBound>(*ours) && asker_) {
-    asker_->ask();  // the node may be another one now
+    asker_->ask();  // another node may answer now
   }
   if (std::holds_alternative<gateways::SisLost>(*ours)) {
     LogLine(log_, LogLevel::warning, "sis").kv("event", sis::to_string(event));
@@ -503,7 +503,7 @@ Result<void> RelayService::accept_watched(const WatchFolder& folder, const Hande
                            .mtime = file.mtime,
                            .mode = file.mode},
                           missing, folder.grade);
-  for (const auto& id : ids) {  // the others get it all the same
+  for (const auto& id : ids) {  // other stations get the file even if one is refused
     if (!id && accepted) accepted = id.error();
   }
   core_.on_spool_changed(now());
@@ -568,7 +568,7 @@ std::string RelayService::incoming() {
 std::optional<Result<std::string>> RelayService::change_incoming(gateways::SpoolChange asked,
                                                                  std::string_view id) {
   using gateways::SpoolChange;
-  const std::size_t slash = id.rfind('/');  // a name may have one, too
+  const std::size_t slash = id.rfind('/');  // a name may have a slash, too
   const auto station = config_.book.find(id.substr(0, slash));
   const auto number = parse_number(id.substr(slash + 1));
   if (!station || !number || asked == SpoolChange::retry) return std::nullopt;

@@ -39,7 +39,7 @@ class RelayService {
   /// Serves until SIGINT, SIGTERM or SIGHUP. An error when it cannot start, and `bad_checksum` when
   /// the spool was found damaged.
   Result<void> run();
-  /// For tests: the first part of run(); the rest is to run io().
+  /// Tests call start(), which is the first part of run(), and then run io() themselves.
   Result<void> start();
   boost::asio::io_context& io() { return host_.io(); }
   /// Returns the counters of all parts of the process, after start().
@@ -90,18 +90,20 @@ class RelayService {
   boost::asio::steady_timer timer_{host_.io()};
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   gateways::NodeTimeFollower time_{Duration::zero()};
-  std::optional<gateways::SqliteStore> operator_store_;  // of this thread, for operators' requests
-  std::unique_ptr<gateways::NodeTimeAsker> asker_;       // if the node's control socket is known
+  /// Store of this thread, for operators' requests.
+  std::optional<gateways::SqliteStore> operator_store_;
+  std::unique_ptr<gateways::NodeTimeAsker> asker_;  // set if the node's control socket is known
   gateways::SpoolKeeper spool_;
   RelayCore core_;
   StepLimit steps_;
   bool draining_ = false;
   bool stopping_ = false;
-  std::deque<gateways::StoreRequest> store_requests_;  // for which the store had no room yet
+  /// Requests for which the store had no room yet.
+  std::deque<gateways::StoreRequest> store_requests_;
   gateways::SisRequests requests_;
   std::unique_ptr<sis::Client> client_;
   gateways::SisRequests udop_requests_;
-  std::unique_ptr<sis::Client> udop_client_;  // of SAP 7, if the configuration has P_MUL
+  std::unique_ptr<sis::Client> udop_client_;  // client of SAP 7, if the configuration has P_MUL
   std::unique_ptr<gateways::StoreThread<gateways::SqliteStore>> store_;
   std::vector<FolderWatch> folders_;
   boost::asio::steady_timer folder_timer_{host_.io()};

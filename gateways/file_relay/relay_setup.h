@@ -14,7 +14,8 @@
 namespace s5066::file_relay {
 
 RelayCore::Config core_config(const RelayConfig& config);
-/// For operators: only the service stores received files and fills the reserve.
+/// Returns the configuration of operators' stores. Only the service stores received files and fills
+/// the reserve.
 gateways::SqliteStore::Config operator_store_config(const RelayConfig& config,
                                                     std::uint8_t first_updu_id);
 gateways::SqliteStore::Config store_config(const RelayConfig& config, std::uint8_t first_updu_id);

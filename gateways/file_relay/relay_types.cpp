@@ -9,7 +9,7 @@
 namespace s5066::file_relay {
 namespace {
 
-constexpr std::size_t kHashOctets = 4;  // of the names of files on their way
+constexpr std::size_t kHashOctets = 4;  // octets of the hash in the name of a file on its way
 
 constexpr std::array<std::string_view, 3> kAckModes = {"none", "frap", "frapv2"};
 

@@ -42,7 +42,7 @@ class IdSource {
 std::string transfer_id(std::uint8_t updu_id, std::string_view name, ByteSpan content_sha256);
 
 /// Names one file on its way by the transfer service, such as "1027-9f3c21ab": its number, and the
-/// beginning of the hash of its content. Both stations find the same.
+/// beginning of the hash of its content. Both stations find the same name.
 std::string transfer_name(std::uint32_t number, ByteSpan content_sha256);
 
 std::string hex_digits(ByteSpan octets);
@@ -60,37 +60,38 @@ struct RelayEvent {
     expired,
     corrupt,
     file_received,
-    repeat_received,  // a file that is there already came again
-    file_dropped,     // its sender may not send it, or there is no room to keep it
-    file_incomplete,  // it began to arrive and was given up
+    repeat_received,  // a file came again that is there already
+    file_dropped,     // the sender may not send the file, or there is no room to keep it
+    file_incomplete,  // a file began to arrive and was given up
     acknowledgement_sent,
     acknowledgement_failed,
     acknowledgement_unmatched,
     unknown_application,
     store_failed,
     store_works,
-    spool_disk_full,    // the reserve was given up for files that are in the spool
+    spool_disk_full,    // the reserve on the disk was given up for files that are in the spool
     clock_set,          // the time of day was set while we ran
-    station_silent,     // the node cannot reach it
-    station_answering,  // it was silent and has been heard
+    station_silent,     // the node cannot reach the station
+    station_answering,  // a silent station has been heard
     service_found,      // the station has the transfer service
     service_absent,     // the station does not have it, so files go by BFTP
-    file_deleted,       // from the inbox, by another station
-    message_ignored,    // a message of the transfer service that cannot be read
-    sent,               // without acknowledgement
+    file_deleted,       // another station deleted a file of the inbox
+    message_ignored,    // a message of the transfer service cannot be read
+    sent,               // a file was sent without acknowledgement
     count
   };
   Kind kind = Kind::count;
-  SpoolId item;          // 0 when it is about a received file
+  SpoolId item;          // 0 if the event is about a received file
   std::string transfer;  // transfer_id(), or the U_PDU_ID alone where the content is not known
   Address peer;
   std::string name;
   std::uint64_t octets = 0;
   std::uint32_t attempt = 0;
   std::string detail;
-  Bytes sha256{};                  // of a received file
-  std::optional<Duration> took{};  // from the offer of a received file to its place in the inbox
-  std::uint32_t request = 0;       // number of our `get` that a received file answers
+  Bytes sha256{};  // hash of a received file
+  /// Time from the offer of a received file to its place in the inbox.
+  std::optional<Duration> took{};
+  std::uint32_t request = 0;  // number of our `get` that a received file answers
 };
 /// Returns an event about a file of the spool; `transfer` names it in the lines of both stations.
 RelayEvent event_of(RelayEvent::Kind kind, const gateways::SpoolItem& item, std::string transfer,
@@ -103,8 +104,8 @@ std::string_view to_string(RelayEvent::Kind kind);
 struct SilentStation {
   Address address;
   Duration silent_for{};
-  Duration tried_again_in{};  // one file is
-  std::size_t files = 0;      // for it
+  Duration tried_again_in{};  // time until one file is tried again
+  std::size_t files = 0;      // number of files for the station
   std::string reason;
 };
 
@@ -114,8 +115,8 @@ struct TransferStatus {
   Address destination;
   std::string name;
   std::uint32_t attempt = 0;
-  std::uint64_t octets = 0;            // of the BFTP PDU
-  std::uint64_t octets_confirmed = 0;  // the far client has them
+  std::uint64_t octets = 0;            // size of the BFTP PDU
+  std::uint64_t octets_confirmed = 0;  // octets that the far client has
 };
 
 }  // namespace s5066::file_relay

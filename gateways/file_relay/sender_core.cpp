@@ -67,12 +67,14 @@ constexpr const char* kConnectionLost = "connection to the node lost";
 constexpr const char* kOwnSilence = "our own EMCON began";
 constexpr const char* kWindowClosed = "its transfer window ended";
 constexpr std::size_t kTransmissionOctetsMin = 16384;
-constexpr std::size_t kDoneOctets = 14;   // of a DONE message
-constexpr std::size_t kReleasesMax = 64;  // at the store at one time
-constexpr unsigned kUnansweredMax = 3;    // offers, until it is asked whether the service is there
-constexpr int kAnswerShare = 4;           // an answer may take so many times as long as its offer
+constexpr std::size_t kDoneOctets = 14;  // octets of a DONE message
+// Most requests for releases that are at the store at one time.
+constexpr std::size_t kReleasesMax = 64;
+// Unanswered offers before the station is asked whether it has the service.
+constexpr unsigned kUnansweredMax = 3;
+constexpr int kAnswerShare = 4;  // an answer may take this many times as long as its offer
 constexpr std::size_t kSignatureFileMin = 4096;                           // smaller files go whole
-constexpr Duration kTransmissionMax = std::chrono::milliseconds(127500);  // by the EOT field
+constexpr Duration kTransmissionMax = std::chrono::milliseconds(127500);  // limit of the EOT field
 constexpr SapId kUdopSap{7};
 /// Tells the requests of this core from those of P_MUL, which uses the same SAP.
 constexpr std::uint64_t kUdopRequests = std::uint64_t{1} << 63;
@@ -540,7 +542,7 @@ void SenderCore::on_station_failed(Item& item, const std::string& reason) {
   }
 }
 
-/// Its station has failed since it was admitted.
+/// True if the station of the item has failed since the item was admitted.
 bool SenderCore::failed_meanwhile(const Item& item) const {
   const Station& station = stations_.at(item.row.destination);
   return !by_udop(item) && station.silent_since && item.admitted <= station.failed_at;
@@ -669,7 +671,7 @@ bool SenderCore::may_begin(const Item& item) const {
   for (const SpoolId id : active_) {
     const Item& other = items_.at(id);
     if (other.row.destination != item.row.destination || other.phase != Phase::sending) continue;
-    if (other.transfer) continue;  // the receiver keeps it on its disk
+    if (other.transfer) continue;  // the receiver keeps a file of the transfer service on its disk
     const bool arrives = other.next_segment > 0 && other.segments_confirmed < other.segments;
     if (arrives && is_large(other)) begun += other.pdu_octets;
   }
@@ -830,7 +832,8 @@ Bytes SenderCore::next_updu(Item& item) {
   return gateways::rcop_segment(header, {item.piece, item.piece_at, item.pdu_octets}, item.mtu);
 }
 
-// For what is in front of it at the node and its own file; not longer than the file has.
+// The U_PDU lives long enough for the octets in front of it at the node and for its own file, but
+// no longer than the file.
 std::uint32_t SenderCore::time_to_live_s(const Item& item) const {
   const Duration air = time_on_air(item.pdu_octets + octets_outstanding_);
   const std::uint64_t wanted_s =
@@ -1146,9 +1149,9 @@ Duration SenderCore::time_on_air(std::uint64_t octets) const {
   return from_seconds(static_cast<double>(octets) * 8 / config_.line_rate_bps);
 }
 
-// Counted from the last sign of life. While segments are unconfirmed the node still works on them,
-// behind everything queued in front. Once the far relay has them all it answers soon or never: it
-// may have died with segments that it had confirmed.
+// The wait is counted from the last sign of life. While segments are unconfirmed, the node still
+// works on them behind everything queued in front. Once the far relay has them all, it answers soon
+// or never: it may have died with segments that it had confirmed.
 void SenderCore::arm_ack_deadline(Item& item) {
   if (by_udop(item)) {
     item.ack_deadline = item.left_at;
@@ -1214,7 +1217,7 @@ void SenderCore::save(Item& item, SpoolState state, Instant next_try, const std:
     item.piece = {};
     item.transfer.reset();
   }
-  item.piece_ticket.reset();  // its answer will be ignored
+  item.piece_ticket.reset();  // the answer with this ticket will be ignored
   item.save = {.id = item.row.id,
                .state = state,
                .attempts = item.row.attempts,
@@ -1330,7 +1333,7 @@ void SenderCore::on_item_result(Item& item, const StoreResult& result) {
       on_saved(item, result);
     }
   } else {
-    return;  // a piece of an attempt that is over
+    return;  // the piece belongs to an attempt that is over
   }
   if (gateways::is_final(item.row.state)) forget(item);
   admit_if_due();
@@ -1372,7 +1375,8 @@ void SenderCore::on_saved(Item& item, const StoreResult& result) {
   }
   store_works();
   if (item.acknowledged && item.save.state != SpoolState::delivered) {
-    save(item, SpoolState::delivered, now_, "");  // it came while something else was being noted
+    // The acknowledgement came while the store noted something else.
+    save(item, SpoolState::delivered, now_, "");
     return;
   }
   item.row.state = item.save.state;
@@ -1419,17 +1423,20 @@ void SenderCore::on_saved(Item& item, const StoreResult& result) {
 void SenderCore::note_delivered(const Item& item) {
   for (auto& [id, other] : items_) {
     if (&other == &item || other.row.destination != item.row.destination) continue;
-    if (other.by_transfer) continue;  // the receiver knows it by its number
+    // The receiver knows a file of the transfer service by its number.
+    if (other.by_transfer) continue;
     if (other.row.attempts == 0 || ++other.overtaken < kOvertakenMax) continue;
     if (other.phase == Phase::waiting) {
-      other.next_try = Instant{};  // before all others
+      other.next_try = Instant{};  // this file goes before all others
     } else if (other.phase == Phase::sending && is_all_confirmed(other)) {
-      other.ack_deadline = now_;  // all the others were acknowledged, so its own is lost
+      // All others were acknowledged, so the acknowledgement of this one is lost.
+      other.ack_deadline = now_;
     }
   }
 }
 
-// One line when storage begins to fail and one when it works again, not one per try.
+// Writes one line to the log when storage begins to fail and one when it works again, not one per
+// try.
 void SenderCore::store_failed(const Error& error) {
   counters_.add(RelaySenderCounter::store_errors);
   if (std::exchange(store_failing_, true)) return;
@@ -1545,7 +1552,7 @@ void SenderCore::emit(RelayEvent::Kind kind, Address station, std::string detail
 }
 
 std::string SenderCore::transfer_of(const Item& item) {
-  if (item.row.attempts == 0) return {};  // it has no U_PDU_ID yet
+  if (item.row.attempts == 0) return {};  // an item that was never tried has no U_PDU_ID
   if (item.by_transfer) return transfer_name(number_of(item.row.id).value, item.row.sha256);
   return transfer_id(item.row.updu_id, item.row.name, item.row.sha256);
 }

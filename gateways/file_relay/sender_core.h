@@ -67,57 +67,63 @@ const CounterTable<RelaySenderCounter>& counter_table(RelaySenderCounter);
 class SenderCore {
  public:
   struct Config {
-    AckMode acknowledgement = AckMode::frap_v2;  // none: all segments confirmed is enough
+    /// None: a file is delivered when all its segments are confirmed.
+    AckMode acknowledgement = AckMode::frap_v2;
     bool frap_v2_needs_ids = true;    // false for a peer that copies the header but not the IDs
-    std::uint8_t priority = 4;        // 0..15; of files without one of their own
-    std::uint32_t items_max = 20000;  // known; as many as the store takes
-    // Files under way to one station: small ones, and as many large ones. Files with a higher
+    std::uint8_t priority = 4;        // 0..15; for files without a priority of their own
+    std::uint32_t items_max = 20000;  // most files in memory; the store takes as many
+    // So many small files are under way to one station, and as many large ones. Files with a higher
     // priority than all of these have as many places again.
     std::uint32_t active_max = 4;
-    // Files under way to all stations. Beyond it each station keeps one.
+    // Limits the files under way to all stations. Beyond it each station keeps one.
     std::uint32_t active_total_max = 512;
-    std::size_t small_octets_max = 8192;       // larger files are large ones
-    std::size_t piece_octets = 128u << 10;     // read at a time; a file has up to 1.5 in memory
-    std::size_t begun_octets_max = 16u << 20;  // large files begun to one station, or one file
-    std::size_t outstanding_max = 160;         // U_PDUs at the node and not yet reported on
-    std::size_t station_outstanding_max = 96;  // of these for one station
-    std::size_t unheard_outstanding_max = 8;   // the same while it has not been heard
+    std::size_t small_octets_max = 8192;  // larger files take the places of large files
+    /// Octets read at a time; a file has up to 1.5 pieces in memory.
+    std::size_t piece_octets = 128u << 10;
+    /// Octets of large files begun to one station; a single file may be larger.
+    std::size_t begun_octets_max = 16u << 20;
+    std::size_t outstanding_max = 160;  // U_PDUs that are at the node and not yet reported on
+    std::size_t station_outstanding_max = 96;  // most of these U_PDUs for one station
+    /// Most of these U_PDUs for a station that has not been heard.
+    std::size_t unheard_outstanding_max = 8;
     Duration heard_for = std::chrono::minutes(30);
-    Duration stalled_after = std::chrono::minutes(10);  // large files then have the full priority
+    /// After that, large files have the full priority.
+    Duration stalled_after = std::chrono::minutes(10);
     std::uint32_t attempts_max = 32;
-    Duration lifetime_max = std::chrono::hours(24);  // from acceptance
+    Duration lifetime_max = std::chrono::hours(24);  // measured from acceptance
     Duration retry_delay_min = std::chrono::seconds(60);
     Duration retry_delay_max = std::chrono::hours(1);
     // The longest delay in the first hours without a success, of files that go by the transfer
     // service: a link that is there for ten minutes of each hour is found in one of these.
     Duration early_delay_max = std::chrono::minutes(8);
     Duration early_for = std::chrono::hours(3);
-    // Longest wait for the node's next report on a segment, on top of the time on the air. The node
-    // reports on each segment, so this only limits what a mute node can cost.
+    // The longest wait for the node's next report on a segment, on top of the time on the air. The
+    // node reports on each segment, so this only limits what a mute node can cost.
     Duration confirm_wait = std::chrono::seconds(900);
-    // Longest wait from the last segment's confirmation to the file's acknowledgement, on top of
-    // the acknowledgement's time on the air.
+    // The longest wait from the last segment's confirmation to the file's acknowledgement, on top
+    // of the acknowledgement's time on the air.
     Duration ack_wait = std::chrono::seconds(180);
-    std::uint32_t line_rate_bps = 2400;    // a hint, for these times
-    std::uint32_t updu_lifetime_s = 3600;  // on top of the time on the air
+    std::uint32_t line_rate_bps = 2400;    // estimate of the line rate, for these times on the air
+    std::uint32_t updu_lifetime_s = 3600;  // added to the time on the air
     Duration spool_poll = std::chrono::seconds(2);
     Duration store_retry = std::chrono::seconds(10);
-    Duration purge_every = std::chrono::hours(1);  // and stations without files are forgotten
+    /// Stations without files are forgotten at the same time.
+    Duration purge_every = std::chrono::hours(1);
 
     SendingTable sending;
     bool transfer_service = false;
-    // Longest wait for the answer to the offer of a file, on top of its time on the air, while it
-    // is not known whether the station has the transfer service. On a bad link it is longer.
+    // The longest wait for the answer to the offer of a file, on top of its time on the air, while
+    // it is not known whether the station has the transfer service. It is longer on a bad link.
     Duration answer_wait = std::chrono::seconds(60);
     Duration service_asked_again = std::chrono::hours(24);
     std::size_t signature_octets_max = 32768;
-    std::size_t stations_max = 4096;  // known without files
+    std::size_t stations_max = 4096;  // most stations without files that are remembered
   };
   struct Acknowledgement {
     Address peer;
     std::uint8_t connection_id = 0;
     std::uint8_t updu_id = 0;
-    std::optional<BftpHeader> header;  // FRAPv2
+    std::optional<BftpHeader> header;  // header of the file, in a FRAPv2 only
   };
 
   SenderCore(const Config& config, IdSource& ids, const UtcClock& utc, MessageOutbox& outbox);
@@ -126,43 +132,43 @@ class SenderCore {
   void on_start(Instant now);
   void on_bound(Instant now, std::size_t mtu);
   void on_lost(Instant now);
-  // The client that is bound to SAP 7.
+  // Call when the client that is bound to SAP 7 is bound, and with its MTU.
   void on_udop_bound(Instant now, std::size_t mtu);
   void on_udop_lost(Instant now);
-  /// Our own EMCON begins.
+  /// Call when our own EMCON begins.
   void on_own_silence(Instant now);
-  /// The last U_PDU of poll_udop() was not taken.
+  /// Call when the last U_PDU of poll_udop() was not taken.
   void on_udop_refused(Instant now, gateways::SisRequestId id, const std::string& reason);
-  /// A file may have been added to the spool.
+  /// Call when a file may have been added to the spool.
   void on_spool_changed(Instant now);
   /// False when the request is not one of ours.
   bool on_confirmed(Instant now, gateways::SisRequestId id);
   bool on_refused(Instant now, gateways::SisRequestId id, std::string reason);
   void on_acknowledgement(Instant now, const Acknowledgement& acknowledgement);
-  /// A message of the transfer service; every one shows that the station has it.
+  /// Takes a message of the transfer service. Every message shows that the station has it.
   void on_message(Instant now, Address peer, const HaveMessage& message);
   void on_message(Instant now, Address peer, const DoneMessage& message);
   void on_message(Instant now, Address peer, const RefuseMessage& message);
   void on_message(Instant now, Address peer, const SignatureMessage& message);
   void on_message(Instant now, Address peer, const ControlMessage& message);
   void on_service_heard(Instant now, Address peer);
-  /// The relay of this station has sent something.
+  /// Call when the relay of this station has sent something.
   void on_heard(Instant now, Address station);
   /// False when the ticket is not one of ours.
   bool on_store_result(Instant now, const gateways::StoreResult& result);
   void on_deadline(Instant now);
-  /// The operator has changed a file that is not `busy`, and the spool has it so. `at_once`: its
-  /// station is tried now even if it is silent.
+  /// Call when the operator has changed a file that is not `busy`, and the spool has the change.
+  /// `at_once`: the station of the file is tried now even if it is silent.
   void on_changed(Instant now, const gateways::SpoolItem& row, bool at_once);
-  /// The time of day was set by so much. What is in memory goes by `now`; the spool is told.
+  /// Call when the time of day was set by so much. Times in memory go by `now`; the spool is told.
   /// `others`: the last file that somebody else has listed; times up to there move, too.
   void on_clock_set(Instant now, std::chrono::seconds step, SpoolId others = {});
 
-  /// How far an operator may reach into a file.
+  /// Tells how far an operator may reach into a file.
   enum class InHand : std::uint8_t {
     no,
-    sending,  // the node may have some of it
-    busy      // the store is asked about it; soon over
+    sending,  // the node may have some of the file
+    busy      // the store is at work on the file, and will soon be done
   };
   InHand in_hand(SpoolId id) const;
 
@@ -180,7 +186,7 @@ class SenderCore {
   std::optional<Instant> next_deadline() const;
 
   std::size_t outstanding() const { return outstanding_.size(); }
-  /// Stations that have files, or about which more than their address is known.
+  /// Returns the number of stations that have files, or of which more than their address is known.
   std::size_t stations() const { return stations_.size(); }
   /// Returns the octets of content in memory, of all files under way.
   std::size_t octets_held() const;
@@ -190,23 +196,23 @@ class SenderCore {
 
  private:
   enum class Phase : std::uint8_t {
-    waiting,   // for its time, or for a place among the active
-    reading,   // its first piece comes from the store
-    starting,  // the attempt is being noted in the store
+    waiting,   // the item waits for its time, or for a place among the active
+    reading,   // the store reads the first piece
+    starting,  // the store notes the attempt
     sending,   // segments are on their way, or the acknowledgement is
-    finishing  // the outcome is being noted in the store
+    finishing  // the store notes the outcome
   };
   struct Item {
     gateways::SpoolItem row;
     Phase phase = Phase::waiting;
     Instant next_try{};
     Instant expires{};
-    Instant listed{};            // since when this core knows it
-    std::size_t pdu_octets = 0;  // of the whole BFTP PDU
+    Instant listed{};            // time from which on this core knows the file
+    std::size_t pdu_octets = 0;  // size of the whole BFTP PDU
     Instant admitted{};
     bool station_failed = false;  // the last attempt ended because the station did not answer
     unsigned overtaken = 0;       // files delivered to its station since its last attempt
-    Bytes piece;                  // of the BFTP PDU, from `piece_at`
+    Bytes piece;                  // octets of the BFTP PDU from `piece_at` on
     std::size_t piece_at = 0;
     std::optional<gateways::StoreTicket> piece_ticket;
     std::uint64_t served = 0;  // turn in which it was served last
@@ -216,24 +222,27 @@ class SenderCore {
     std::size_t next_segment = 0;
     std::size_t segments_confirmed = 0;
     std::uint64_t octets_confirmed = 0;
-    Instant left_at{};  // by UDOP: when what was handed over should have been transmitted
+    /// By UDOP: time at which all that was handed over should have been transmitted.
+    Instant left_at{};
     bool acknowledged = false;
-    std::optional<std::pair<SpoolState, std::string>> ordered;  // by the other station
+    /// End that the other station ordered, with the reason.
+    std::optional<std::pair<SpoolState, std::string>> ordered;
     std::optional<Instant> ack_deadline;
-    gateways::SaveItem save;  // being written, or to be written again
+    gateways::SaveItem save;  // change that is being written, or is to be written again
     std::optional<Instant> save_again;
-    std::optional<gateways::StoreTicket> ticket;  // of the one request under way
-    std::optional<TransferAttempt> transfer;      // while it is sent by the transfer service
-    std::uint64_t octets_there = 0;               // by the last HAVE
-    bool progressed = false;                      // they became more in this attempt
-    Instant advanced_at{};                        // when its station took or answered some of it
-    Duration offer_took{};                        // from the node to its confirmation
-    bool by_transfer = false;                     // its last attempt was or is
-    std::uint32_t attempts_not_counted = 0;       // by the transfer service, or broken off here
-    bool by_bftp = false;                         // its offer does not fit in a U_PDU
-    bool without_delta = false;                   // the receiver no longer has the older file
-    Bytes base;                                   // hash of the older file that the receiver has
-    Bytes signature;                              // of it, as far as it has come
+    std::optional<gateways::StoreTicket> ticket;  // ticket of the one request under way
+    std::optional<TransferAttempt> transfer;  // set while the item is sent by the transfer service
+    std::uint64_t octets_there = 0;           // octets that the receiver had by the last HAVE
+    bool progressed = false;                  // `octets_there` grew in this attempt
+    Instant advanced_at{};     // last time at which the station took or answered a part
+    Duration offer_took{};     // time from handing the offer to the node to its confirmation
+    bool by_transfer = false;  // the last attempt went, or goes, by the transfer service
+    /// Attempts by the transfer service, and attempts that we broke off.
+    std::uint32_t attempts_not_counted = 0;
+    bool by_bftp = false;        // the offer does not fit in a U_PDU
+    bool without_delta = false;  // the receiver no longer has the older file
+    Bytes base;                  // hash of the older file that the receiver has
+    Bytes signature;             // signature of the older file, as far as it has come
     std::size_t signature_total = 0;
   };
   struct Outstanding {
@@ -241,7 +250,7 @@ class SenderCore {
     Address station;
     std::uint32_t attempt = 0;
     std::size_t octets = 0;
-    TransferAttempt::Part part;  // by the transfer service
+    TransferAttempt::Part part;  // part of the file that went, by the transfer service
     Instant handed{};
   };
   enum class Service : std::uint8_t { unknown, present, absent };
@@ -251,13 +260,13 @@ class SenderCore {
     std::uint64_t served = 0;  // turn in which it was served last
     std::uint64_t turns = 0;
     std::optional<Instant> heard_at;
-    std::optional<Instant> silent_since;  // the node could not reach it
+    std::optional<Instant> silent_since;  // set while the node cannot reach the station
     Instant failed_at{};
     Instant probe_at{};
     std::string reason;
     Service service = Service::unknown;
-    Instant service_at{};     // since when it is absent
-    unsigned unanswered = 0;  // offers, one after the other
+    Instant service_at{};     // time from which on the service is absent
+    unsigned unanswered = 0;  // offers without an answer, one after the other
     // Data that waits at the node delays nothing urgent, so a transmission may be of full length.
     gateways::HandoverWindow window{
         gateways::HandoverWindow::Config{.span_min = std::chrono::seconds(120)}};
@@ -359,33 +368,35 @@ class SenderCore {
   const UtcClock& utc_;
   MessageOutbox& outbox_;
   Instant now_{};
-  std::optional<std::size_t> mtu_;  // while bound
+  std::optional<std::size_t> mtu_;  // set while the client is bound
   std::optional<std::size_t> udop_mtu_;
-  Instant udop_clear_at_{};  // when all that was handed over by UDOP should have left
+  Instant udop_clear_at_{};  // time at which all that was handed over by UDOP should have left
   std::optional<std::pair<gateways::SisRequestId, SpoolId>> udop_last_;
   std::map<SpoolId, Item> items_;
   std::set<SpoolId> active_;  // items that are not waiting
-  bool place_freed_ = false;  // since the last admit()
+  bool place_freed_ = false;  // a place became free after the last admit()
   std::map<Address, Station> stations_;
   std::map<gateways::StoreTicket, SpoolId> tickets_;
   std::map<gateways::SisRequestId, Outstanding> outstanding_;
   std::uint64_t octets_outstanding_ = 0;
   std::uint64_t turn_ = 0;
   std::uint32_t next_block_ = 0;
-  std::optional<Instant> waiting_deadline_;  // of the waiting items, as of the last admit()
+  /// Deadline of the waiting items, as of the last admit().
+  std::optional<Instant> waiting_deadline_;
   SpoolId last_listed_;
-  bool listed_before_ = false;  // all that was in the spool at the start is known
+  bool listed_before_ = false;  // all files that were in the spool at the start are known
   std::optional<gateways::StoreTicket> list_ticket_;
   bool list_again_ = false;
   std::optional<gateways::StoreTicket> purge_ticket_;
   std::set<gateways::StoreTicket> clock_tickets_;
   std::map<gateways::StoreTicket, std::pair<Address, TransferNumber>> find_tickets_;
-  std::set<gateways::StoreTicket> release_tickets_;  // of files that their stations suspended
-  std::vector<gateways::SpoolItem> released_;        // that go by P_MUL
+  /// Tickets of releases of files that their stations suspended.
+  std::set<gateways::StoreTicket> release_tickets_;
+  std::vector<gateways::SpoolItem> released_;  // released files that go by P_MUL
   std::optional<Instant> list_at_;
   std::optional<Instant> purge_at_;
   bool store_failing_ = false;
-  std::deque<gateways::StoreRequest> requests_;  // at most two per item, and two
+  std::deque<gateways::StoreRequest> requests_;  // at most two per item, and two more
   std::deque<RelayEvent> events_;                // drained after every input
   CounterSet<RelaySenderCounter> counters_;
 };

@@ -14,8 +14,8 @@
 
 namespace s5066::file_relay {
 
-/// A time of each day in UTC, from one minute of the day up to another, which is not in it. If the
-/// end comes before the begin, the window goes over midnight.
+/// A time of each day in UTC. It lasts from one minute of the day up to another, which is not in
+/// it. If the end comes before the begin, the window goes over midnight.
 struct DailyWindow {
   std::uint16_t from_minute = 0;  // 0 to 1439
   std::uint16_t to_minute = 0;
@@ -25,10 +25,10 @@ struct DailyWindow {
 /// Rules for the files of one station.
 struct SendingRule {
   gateways::SendLimits limits;
-  std::vector<DailyWindow> windows;  // empty: at any time
+  std::vector<DailyWindow> windows;  // empty: files may go at any time
   std::optional<std::uint8_t> urgent_priority;
-  bool by_udop = false;                    // by BFTP over UDOP (SAP 7), without ARQ
-  std::uint8_t udop_repeats = 0;           // 0..15: the node sends each segment 1 + this often
+  bool by_udop = false;           // files go by BFTP over UDOP (SAP 7), without ARQ
+  std::uint8_t udop_repeats = 0;  // 0..15; the node sends each segment one time more than this
   std::optional<AckMode> acknowledgement;  // none: that of the relay
 
   /// Returns the first time from `from` on at which a file of this priority may be sent.
@@ -41,7 +41,7 @@ struct SendingRule {
 };
 
 struct SendingTable {
-  SendingRule others;  // for stations that are not in the table
+  SendingRule others;  // rule for stations that are not in the table
   std::map<Address, SendingRule> stations;
 
   const SendingRule& of(Address station) const {

@@ -17,14 +17,14 @@ namespace s5066::file_relay {
 struct StationAccess {
   bool put = true;
   bool get = false;
-  bool list = false;  // and stat
+  bool list = false;  // the station may use list and stat
   bool remove = false;
-  std::uint32_t file_octets_max = UINT32_MAX;  // of a file that it sends
+  std::uint32_t file_octets_max = UINT32_MAX;  // limit of a file that the station sends
   gateways::StationQuota quota;
 };
 
 struct AccessTable {
-  StationAccess others;  // of stations that are not in the table
+  StationAccess others;  // access of stations that are not in the table
   std::map<Address, StationAccess> stations;
 
   const StationAccess& of(Address station) const {

@@ -17,13 +17,13 @@ class TransferAttempt {
  public:
   struct Options {
     std::size_t mtu = 2048;
-    bool waits = false;            // for the answer to the offer
-    bool takes_signature = false;  // a difference can be sent
+    bool waits = false;            // the sender waits for the answer to the offer
+    bool takes_signature = false;  // the sender can send a difference
   };
   /// The content of a message to the receiver.
   struct Part {
     bool offer = false;
-    FileRange range;  // of a block
+    FileRange range;  // octets of a block
     friend bool operator==(const Part&, const Part&) = default;
   };
 

@@ -154,7 +154,7 @@ int put_files(const gateways::ServiceClient& relay, const RelayConfig& config,
     const auto sent = put_one(relay, file, config, options);
     if (!sent) {
       status = relay.fail(sent.error());
-      if (sent.error().code == ErrorCode::link_down) break;  // the others would fail alike
+      if (sent.error().code == ErrorCode::link_down) break;  // the other files would fail alike
       continue;
     }
     for (std::size_t i = 0; i < options.to.size(); ++i) {

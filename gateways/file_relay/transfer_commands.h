@@ -21,7 +21,7 @@ struct PutOptions {
   std::vector<Address> to;
   std::optional<std::uint8_t> priority = std::nullopt;
   gateways::GradeSettings grade{};
-  /// Most octets that one request puts into the spool, because the relay does nothing else
+  /// Limits the octets that one request puts into the spool, because the relay does nothing else
   /// meanwhile. A single copy may be larger.
   std::size_t request_octets_max = 64 << 20;
   bool wait = false;
@@ -30,7 +30,8 @@ struct PutOptions {
 
 inline constexpr std::size_t kPutFilesMax = 100000;
 
-/// A file with the name that it gets at the receiver: for one of a folder, with its folders in it.
+/// A file with the name that it gets at the receiver. The name of a file in a folder has the
+/// folders in it.
 struct FileToPut {
   std::string path;
   std::string name;
@@ -44,8 +45,8 @@ Result<std::vector<FileToPut>> files_to_put(const std::vector<std::string>& path
 std::size_t stations_per_put(const RelayConfig& config, const PutOptions& options,
                              std::size_t octets);
 
-/// All return the exit status: 0 done, 1 not. With `wait` it says what became of the files: 0 if
-/// all were delivered.
+/// Each command returns the exit status: 0 done, 1 not. With `wait` it says what became of the
+/// files: 0 if all were delivered.
 int put_files(const gateways::ServiceClient& relay, const RelayConfig& config,
               const PutOptions& options);
 /// Waits for the answer of the other station.

@@ -19,7 +19,7 @@ std::size_t record_octets_min(const OfferMessage& offer);
 
 struct EnvelopeOptions {
   std::size_t record_octets = 0;  // at least record_octets_min(), at most 65535
-  bool offer_again = false;       // at the end, because the first may be lost
+  bool offer_again = false;       // repeats the offer at the end, because the first may be lost
 };
 /// Puts the octets `range` of an image into an envelope.
 Bytes to_envelope(const OfferMessage& offer, ByteSpan image, FileRange range,
@@ -28,9 +28,10 @@ Bytes to_envelope(const OfferMessage& offer, ByteSpan image, FileRange range,
 /// The messages in records, of which some may be missing.
 struct Envelope {
   std::optional<OfferMessage> offer;
-  std::optional<TransferNumber> number;  // of all messages; those of another are left out
+  /// Number of all messages; messages with another number are left out.
+  std::optional<TransferNumber> number;
   std::vector<BlockMessage> blocks;
-  std::size_t unreadable = 0;  // messages
+  std::size_t unreadable = 0;  // number of messages that cannot be read
 };
 Envelope read_envelope(const std::vector<Bytes>& records);
 

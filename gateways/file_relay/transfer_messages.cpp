@@ -26,7 +26,7 @@ void begin(Bytes& out, Type type, TransferNumber number) {
   put_u32(out, number.value);
 }
 
-/// A text with its length in one octet.
+/// Appends a text with its length in one octet.
 void put_text(Bytes& out, std::string_view text, std::size_t octets_max) {
   text = text.substr(0, octets_max);
   out.push_back(static_cast<std::uint8_t>(text.size()));

@@ -21,8 +21,8 @@ using gateways::TransferManifest;
 
 inline constexpr std::uint16_t kTransferApplication = 0x8F54;
 inline constexpr std::uint8_t kTransferVersion = 1;
-inline constexpr std::size_t kOfferHeaderOctets = 7;  // in front of the manifest
-inline constexpr std::size_t kBlockHeaderOctets = 9;  // in front of the octets of a block
+inline constexpr std::size_t kOfferHeaderOctets = 7;  // octets in front of the manifest
+inline constexpr std::size_t kBlockHeaderOctets = 9;  // octets in front of those of the block
 inline constexpr std::size_t kTransferTextMax = 200;
 inline constexpr std::size_t kHaveRangesMax = 200;
 inline constexpr std::size_t kEntriesMax = 50;
@@ -58,15 +58,15 @@ enum class TransferMessageType : std::uint8_t {
 struct OfferMessage {
   TransferNumber number;
   bool answer = false;  // the sender waits for HAVE, SIGNATURE or DONE before it sends blocks
-  bool takes_signature = false;  // it can send a difference instead
-  bool holes = false;            // what does not arrive by P_MUL is left out
-  bool head = false;             // by P_MUL; its head comes in a message with acknowledgement
+  bool takes_signature = false;  // the sender can send a difference instead
+  bool holes = false;            // octets that do not arrive by P_MUL are left out
+  bool head = false;  // the file comes by P_MUL, and its head in a message with acknowledgement
   TransferManifest manifest;
   friend bool operator==(const OfferMessage&, const OfferMessage&) = default;
 };
 struct BlockMessage {
   TransferNumber number;
-  std::uint32_t at = 0;  // of the image
+  std::uint32_t at = 0;  // place in the image
   Bytes octets;
   friend bool operator==(const BlockMessage&, const BlockMessage&) = default;
 };
@@ -76,7 +76,7 @@ struct BlockMessage {
 /// The receiver has these ranges of the image on its disk and wants the others.
 struct HaveMessage {
   TransferNumber number;
-  bool answer = false;            // to an offer; otherwise the receiver has started anew
+  bool answer = false;            // answers an offer; otherwise the receiver has started anew
   std::vector<FileRange> ranges;  // ascending, with gaps between
   friend bool operator==(const HaveMessage&, const HaveMessage&) = default;
 };
@@ -88,20 +88,20 @@ struct DoneMessage {
   friend bool operator==(const DoneMessage&, const DoneMessage&) = default;
 };
 enum class RefuseReason : std::uint8_t {
-  not_allowed = 1,  // by the access table, for good
-  too_large = 2,    // for good
-  no_room = 3,      // quota or disk; the sender tries again later
-  bad_digest = 4,   // what arrived is not what was offered, twice
+  not_allowed = 1,  // the access table forbids the file for good
+  too_large = 2,    // the file is too large for good
+  no_room = 3,      // quota or disk is full; the sender tries again later
+  bad_digest = 4,   // the octets that arrived are not those of the offer, twice
   bad_manifest = 5,
-  cancelled = 6,  // by the operator there
+  cancelled = 6,  // the operator there cancelled the file
   not_found = 7,
   no_base = 8,  // the older file is gone, so the difference is of no use
-  failed = 9    // for another reason
+  failed = 9    // the receiver failed for another reason
 };
 struct RefuseMessage {
   TransferNumber number;
   RefuseReason reason = RefuseReason::failed;
-  std::string text;  // for people
+  std::string text;  // text for people
   friend bool operator==(const RefuseMessage&, const RefuseMessage&) = default;
 };
 /// A part of the rdiff signature of the older file that the receiver has.
@@ -120,7 +120,7 @@ enum class ControlAction : std::uint8_t { cancel, suspend, resume };
 struct ControlMessage {
   TransferNumber number;
   ControlAction action = ControlAction::cancel;
-  bool from_sender = false;  // of the file
+  bool from_sender = false;  // from the sender of the file
   std::string text;
   friend bool operator==(const ControlMessage&, const ControlMessage&) = default;
 };
@@ -149,8 +149,8 @@ struct AnswerMessage {
   TransferNumber number;
   bool ok = false;
   std::uint32_t first = 0;  // number of the first entry
-  std::uint32_t total = 0;  // of all entries
-  std::string text;         // why not
+  std::uint32_t total = 0;  // number of all entries
+  std::string text;         // reason of a failure
   std::vector<InboxEntry> entries;
   friend bool operator==(const AnswerMessage&, const AnswerMessage&) = default;
 };

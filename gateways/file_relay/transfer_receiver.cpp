@@ -44,7 +44,7 @@ Bytes done_digest_of(const TransferManifest& manifest) {
   return {digest.begin(), digest.end()};
 }
 
-constexpr std::size_t kSignaturePartOctets = 240;  // fits in the smallest MTU
+constexpr std::size_t kSignaturePartOctets = 240;  // such a part fits in the smallest MTU
 
 }  // namespace
 
@@ -132,10 +132,11 @@ void TransferReceiver::on_offer(Instant now, Address source, SapId source_sap, s
                             (!known->second.manifest.has_same_image(offer.manifest) ||
                              (known->second.saved.empty() && !known->second.store_again));
   if (known != transfers_.end() && !begins_again) {
-    if (!known->second.manifest.has_same_image(offer.manifest)) return;  // it is offered again
+    // The new image will be offered.
+    if (!known->second.manifest.has_same_image(offer.manifest)) return;
     Incoming& waiting = known->second;
     const bool incomplete = waiting.saved.octets() != waiting.manifest.image_octets;
-    if (waiting.store_again && incomplete) {  // the disk may not be written for long
+    if (waiting.store_again && incomplete) {  // the spool may refuse blocks for long
       waiting.told_no_room = true;
       counters_.add(TransferReceiverCounter::refused);
       outbox_.push(source, RefuseMessage{offer.number, RefuseReason::no_room,
@@ -289,7 +290,7 @@ bool TransferReceiver::on_store_result(Instant now, const StoreResult& result) {
   transfer.ticket.reset();
   if (!result.answer) {
     if (transfer.phase != Phase::opening && result.answer.error().code == ErrorCode::not_found) {
-      forget(at);  // it is offered again
+      forget(at);  // the sender offers it again
     } else {
       on_failed(now, *at, result.answer.error());
       if (transfer.phase == Phase::opening) forget(at);

@@ -44,10 +44,12 @@ class TransferReceiver {
  public:
   struct Config {
     std::uint32_t file_octets_max = 16u << 20;
-    std::size_t transfers_max = 512;            // known
-    std::size_t pending_octets_max = 4u << 20;  // of one transfer, not yet in the spool
+    std::size_t transfers_max = 512;  // most transfers in memory
+    /// Octets of one transfer that are not yet in the spool.
+    std::size_t pending_octets_max = 4u << 20;
     std::size_t all_pending_octets_max = 32u << 20;
-    std::size_t announced_max = 8;  // transfers of one station, after a start
+    /// Most transfers of one station that are announced after a start.
+    std::size_t announced_max = 8;
     Duration store_retry_min = std::chrono::seconds(10);
     Duration store_retry_max = std::chrono::minutes(5);
     AccessTable access;
@@ -61,7 +63,7 @@ class TransferReceiver {
   void on_offer(Instant now, Address source, SapId source_sap, std::uint8_t updu_id,
                 OfferMessage offer);
   void on_block(Instant now, Address source, BlockMessage block);
-  /// The sender of a file cancels it.
+  /// Call when the sender of a file cancels it.
   void on_cancelled(Instant now, Address source, TransferNumber number, const std::string& text);
   bool on_store_result(Instant now, const gateways::StoreResult& result);
   void on_deadline(Instant now);
@@ -70,8 +72,8 @@ class TransferReceiver {
   struct Status {
     gateways::TransferKey key;
     std::string name;
-    std::uint64_t octets = 0;       // of the image
-    std::uint64_t octets_here = 0;  // in the spool
+    std::uint64_t octets = 0;       // size of the image
+    std::uint64_t octets_here = 0;  // octets that are in the spool
   };
   std::vector<Status> transfers() const;
   /// Changes a transfer at the request of the operator. False if there is none.
@@ -93,17 +95,17 @@ class TransferReceiver {
     std::uint8_t updu_id = 0;
     Phase phase = Phase::opening;
     gateways::RangeSet saved;
-    gateways::RangeSet pending_ranges;  // in `pending` or being saved
+    gateways::RangeSet pending_ranges;  // ranges in `pending` or being saved
     std::vector<gateways::SaveBlocks::Block> pending;
     std::shared_ptr<const std::vector<gateways::SaveBlocks::Block>> saving;
-    std::size_t pending_octets = 0;  // with those being saved
+    std::size_t pending_octets = 0;  // octets in `pending` and being saved
     bool answer = false;             // the sender waits to be told what is here
     bool announced = false;
     bool told_no_room = false;  // its sender waits until the spool takes blocks again
     std::optional<gateways::StoreTicket> ticket;
     std::optional<Instant> store_again;
     Duration store_retry{};
-    bool reported = false;  // that the spool does not take it
+    bool reported = false;  // a log line has told that the spool does not take the file
     Instant begun{};
   };
   using Transfers = std::map<gateways::TransferKey, Incoming>;
@@ -131,7 +133,7 @@ class TransferReceiver {
   bool listed_ = false;
   bool bound_ = false;
   std::size_t pending_octets_ = 0;
-  std::deque<gateways::StoreRequest> requests_;  // at most one per transfer, and one
+  std::deque<gateways::StoreRequest> requests_;  // at most one per transfer, and one more
   std::deque<RelayEvent> events_;                // drained after every input
   CounterSet<TransferReceiverCounter> counters_;
 };
