@@ -21,8 +21,8 @@ inline constexpr unsigned kSampleRate = 9600;
 struct BurstAcquired {
   std::uint64_t at_sample = 0;
   Mode mode;
-  float snr_db = 0;     // in 3 kHz
-  float offset_hz = 0;  // carrier offset
+  float snr_db = 0;     // dB in 3 kHz
+  float offset_hz = 0;  // offset of the carrier
   /// When true, no octets follow. Only the waveform of the mode is known, and neither ratio nor
   /// offset.
   bool joined = false;

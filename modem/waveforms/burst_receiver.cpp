@@ -121,7 +121,7 @@ class BurstReceiver::Impl {
  private:
   struct Held {
     BurstBytes bytes;
-    std::uint64_t octets_until = 0;  // position in the queue at which it has been fetched
+    std::uint64_t octets_until = 0;  // position in the queue at which the packet has been fetched
   };
   struct Waiting {
     BurstEvent event;
@@ -440,8 +440,8 @@ class BurstReceiver::Impl {
   std::vector<dsp::Complex> converted_;
   dsp::Downconverter converter_;
   SampleHistory history_;
-  std::vector<std::unique_ptr<PreambleListener>> listeners_;  // one for each waveform
-  std::uint64_t refused_by_listeners_ = 0;                    // preambles, since the restart
+  std::vector<std::unique_ptr<PreambleListener>> listeners_;  // one listener for each waveform
+  std::uint64_t refused_by_listeners_ = 0;  // preambles that were refused since the restart
   BurstMemory memory_{kBurstMemory};
   InMemory<Demodulator> demodulator_;
   PreambleReading reading_;  // the reading from which the demodulator was made
@@ -449,7 +449,7 @@ class BurstReceiver::Impl {
   bool listening_on_ = false;
   // The queue has the octets of the waiting events and of the last polled one.
   OctetQueue octets_;
-  std::uint64_t polled_until_ = 0;     // octets before it are no longer used
+  std::uint64_t polled_until_ = 0;     // octets before this position are no longer used
   BoundedQueue<Held> held_{kHeldMax};  // holds blocks only while the probes are not received
   std::optional<TrafficDetector> traffic_;
   /// A transmission is on the air that is not received, and it has been reported.

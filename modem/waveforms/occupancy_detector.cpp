@@ -20,7 +20,7 @@ constexpr double kNothing = 1e-30;
 
 constexpr std::size_t kBlocksOccupied = 12;  // 240 ms
 constexpr std::size_t kBlocksFree = 3;       // 60 ms
-constexpr std::size_t kFloorPart = 20;       // one block of this many is below the floor
+constexpr std::size_t kFloorPart = 20;       // one block in this many is below the floor
 /// For 300 ms after our own transmission a relay or the gain of the receiver may still mute the
 /// sound. A station that transmits much would otherwise take its floor from that.
 constexpr std::size_t kBlocksSettling = 15;

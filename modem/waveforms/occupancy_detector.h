@@ -21,8 +21,8 @@ namespace s5066::modem {
 
 class OccupancyDetector {
  public:
-  static constexpr double kOccupiedDb = 5;  // over the floor
-  static constexpr double kFreeDb = 3;      // over the floor
+  static constexpr double kOccupiedDb = 5;  // dB over the floor
+  static constexpr double kFreeDb = 3;      // dB over the floor
   /// The value is relative to full scale, as in LevelMeter. The floor is never below it.
   static constexpr double kFloorMinDb = -90;
 
@@ -48,11 +48,11 @@ class OccupancyDetector {
     double s2 = 0;
     double step(double x);
   };
-  using Step = std::uint16_t;  // in units of kStepDb from kFloorMinDb
+  using Step = std::uint16_t;  // power in units of kStepDb from kFloorMinDb
 
   static constexpr std::size_t kBlock = 192;    // samples, which is 20 ms
   static constexpr std::size_t kWindow = 20;    // blocks
-  static constexpr std::size_t kBlocks = 7500;  // the floor is computed from them
+  static constexpr std::size_t kBlocks = 7500;  // blocks from which the floor is computed
   static constexpr double kStepDb = 0.1;
   static constexpr std::size_t kSteps = 1301;  // up to 40 dB above full scale
 
@@ -64,11 +64,11 @@ class OccupancyDetector {
   double squares_ = 0;
   std::size_t in_block_ = 0;  // samples
 
-  std::vector<Step> blocks_;  // the newest kBlocks, as a ring
+  std::vector<Step> blocks_;  // a ring of the newest kBlocks
   std::uint64_t seen_ = 0;
-  std::vector<std::uint16_t> with_step_;  // counts of those blocks
+  std::vector<std::uint16_t> with_step_;  // number of these blocks with each step
   std::size_t floor_ = 0;                 // as a step
-  std::array<Step, kWindow> window_{};    // a ring as well
+  std::array<Step, kWindow> window_{};    // another ring
   std::size_t in_window_ = 0;             // blocks since pause()
   std::size_t settling_ = 0;              // blocks that do not count for the floor yet
   bool occupied_ = false;

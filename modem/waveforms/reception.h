@@ -31,7 +31,7 @@ struct PreambleReading {
   Mode mode;
   std::int64_t data_start = 0;  // half-symbol sample, by the path that the search found
   double offset_hz = 0;
-  float snr_db = 0;         // in 3 kHz
+  float snr_db = 0;         // dB in 3 kHz
   float strength = 0;       // coherent part of the received power, 0 to 1
   unsigned constraint = 7;  // constraint length of the code
   // The reading lies in the middle of a transmission, whose data go on at data_start.
@@ -63,9 +63,9 @@ class Demodulator {
  public:
   struct Output {
     ByteSpan bytes;               // valid until the next advance()
-    std::uint64_t first_bit = 0;  // of these octets, counted from the start of the data
+    std::uint64_t first_bit = 0;  // first bit of these octets, counted from the start of the data
     float soft_quality = 0;       // 0 useless .. 1 noise-free; see ReceivedBytes
-    ChannelEstimate channel;      // in this block
+    ChannelEstimate channel;      // response of the channel in this block
     // The block has more octets, which the next advance() returns.
     bool more = false;
   };
@@ -99,7 +99,7 @@ struct TrafficPattern {
   static constexpr std::size_t kChipsMax = 32;
   /// A part has at most kChipsMax known symbols; only their phase differences matter.
   struct Part {
-    std::size_t start = 0;  // in the cycle, in symbols
+    std::size_t start = 0;  // place in the cycle, in symbols
     std::vector<dsp::Complex> chips;
   };
 
@@ -132,7 +132,7 @@ class PreambleListener {
   virtual void restart() = 0;
   /// The burst that was being received is over, so its parts no longer count.
   virtual void forget() {}
-  /// No other burst began before that half-symbol sample.
+  /// Tells that no other burst began before that half-symbol sample.
   virtual void begin_at(std::int64_t sample) { static_cast<void>(sample); }
   /// Returns the number of preambles that were found and not understood, because they were reserved
   /// or too uncertain.

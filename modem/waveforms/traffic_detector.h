@@ -37,7 +37,7 @@ class TrafficDetector {
   };
   struct Template {
     std::size_t kind;
-    std::size_t start;  // in the cycle, in half-symbol positions
+    std::size_t start;  // place in the cycle, in half-symbol positions
     std::vector<dsp::Complex> chips;
   };
 
@@ -47,7 +47,7 @@ class TrafficDetector {
 
   std::vector<Kind> kinds_;
   std::vector<Template> templates_;
-  std::vector<std::array<std::vector<float>, kOffsets>> sums_;  // one for each kind
+  std::vector<std::array<std::vector<float>, kOffsets>> sums_;  // one array for each kind
   std::array<float, kHop> scale_{};                             // one over the power of the samples
   std::size_t hops_ = 0;
   dsp::SpectralLines lines_;

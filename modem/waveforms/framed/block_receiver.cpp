@@ -20,7 +20,7 @@ using dsp::kPhases;
 using dsp::mul;
 using dsp::mul_conj;
 
-constexpr std::size_t kStepSymbols = 41;  // approximately
+constexpr std::size_t kStepSymbols = 41;  // approximate symbols in a step
 constexpr std::size_t kInsertedSteps = 2;
 
 /// A block with a smaller expected share of wrong bits is finished.

@@ -29,10 +29,10 @@ class BlockReceiver {
  public:
   struct Config {
     unsigned passes_max = 6;
-    float noise_share = 1;  // see Downconverter
+    float noise_share = 1;  // as in Downconverter
   };
   struct Look {
-    float fit = 0;      // of the last known symbols with the earlier channel: up to 1
+    float fit = 0;      // fit of the last known symbols with the earlier channel: up to 1
     dsp::Complex turn;  // turn of the response from the frame's first step to its last
     float quality = 0;  // share of signal in an equalised symbol
   };
@@ -126,7 +126,7 @@ class BlockReceiver {
   unsigned frames_ = 0;
   std::size_t steps_in_frame_;
   bool begun_ = false;        // a block has begun before
-  unsigned first_frame_ = 0;  // in the cycle
+  unsigned first_frame_ = 0;  // number of the first frame in its cycle
   std::size_t inserted_ = 0;  // symbols before the first frame
   std::size_t symbols_in_block_ = 0;
   unsigned passes_ = 0;
@@ -134,7 +134,7 @@ class BlockReceiver {
   float error_ = 0;  // part of the channel's error in the noise
   DopplerMeter doppler_;
   double quality_sum_ = 0;
-  double fit_sum_ = 0;  // for the first probe of each frame
+  double fit_sum_ = 0;  // sum over the first probe of each frame
   // Prediction error of known symbols in the last pass along the channel; 1 is the expected value.
   double surprise_ = 1;
   // Number of wrong bits to be expected after the first pass of each frame.
@@ -146,8 +146,8 @@ class BlockReceiver {
   FixedVector<float, dsp::ChannelTracker::kTapsMax> profile_;
   std::pmr::vector<Step> steps_;
   std::pmr::vector<dsp::ChannelTracker> tracked_;
-  std::pmr::vector<dsp::Complex> responses_;  // smoothed, one step after the other
-  std::pmr::vector<dsp::Complex> raw_;        // of each step alone
+  std::pmr::vector<dsp::Complex> responses_;  // smoothed responses, one step after the other
+  std::pmr::vector<dsp::Complex> raw_;        // response of each step alone
 
   std::pmr::vector<dsp::Complex> received_;
   std::pmr::vector<dsp::Complex> symbols_;

@@ -20,7 +20,7 @@ using dsp::mul;
 using dsp::mul_conj;
 
 // These constants are for learning the channel from the preamble.
-constexpr float kTapSignificant = 0.01F;  // relative to the strongest tap
+constexpr float kTapSignificant = 0.01F;  // share of the power of the strongest tap
 /// A tap is significant when its power is above the noise expected in it by this many times that
 /// noise. The factor is for a channel that is measured once.
 constexpr float kTapNoiseExcess = 7;
@@ -216,7 +216,7 @@ void BurstDemodulator::train(const SampleHistory& history) {
   const bool preceded = layout_.preceded || symbols < layout_.preamble.size();
   newest_first_.assign(layout_.preamble.rbegin(),
                        layout_.preamble.rbegin() + static_cast<std::ptrdiff_t>(symbols));
-  newest_first_.resize(symbols + taps);  // before the preamble nothing is known
+  newest_first_.resize(symbols + taps);  // symbols before the preamble are unknown
   const std::array<float, dsp::ChannelTracker::kTapsMax> all_certain{};
   const auto certain = std::span(all_certain).first(taps);
   const std::int64_t from = origin_ - static_cast<std::int64_t>(kPhases * symbols);

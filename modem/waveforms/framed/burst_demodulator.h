@@ -45,7 +45,7 @@ class BurstDemodulator final : public ProbedDemodulator {
   std::array<float, dsp::kPhases * dsp::ChannelTracker::kTapsMax> home_{};
   // The carrier's offset is based on this many frames; the count is limited.
   float carrier_frames_ = 0;
-  float carrier_heard_ = 0;  // sum of their power
+  float carrier_heard_ = 0;  // sum of the power of these frames
   unsigned lead_frames_;     // frames still to come before the first block
   unsigned frame_in_cycle_;
   unsigned frame_in_block_ = 0;

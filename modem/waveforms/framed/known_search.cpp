@@ -19,7 +19,7 @@ constexpr float kSumKept = 0.8F;
 /// is no part of a sum.
 constexpr float kSumStepMax = 0.1F;
 constexpr float kPartMin = 0.02F;
-static_assert(kSumStepMax / (1 - kSumKept) < 1);  // for the highest sum
+static_assert(kSumStepMax / (1 - kSumKept) < 1);  // even the highest sum stays below 1
 
 }  // namespace
 

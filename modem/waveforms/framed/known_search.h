@@ -60,11 +60,11 @@ class KnownSearch {
   Config config_;
   std::vector<dsp::Complex> known_;
   float energy_ = 0;                 // energy of the known symbols
-  std::vector<dsp::Complex> turns_;  // for each offset and part
+  std::vector<dsp::Complex> turns_;  // one turn for each offset and part
   std::vector<float> y_re_, y_im_;
-  std::vector<Row> re_, im_;  // for each part
+  std::vector<Row> re_, im_;  // one row for each part
   std::vector<double> hop_energy_;
-  std::vector<float> sums_;  // of powers, for each offset and position within the repeat
+  std::vector<float> sums_;  // sums of powers, for each offset and position within the repeat
   SearchCandidate best_;
   // 0 means none. Otherwise it is a sum, or 1 and the strength of a stretch that is enough alone.
   float best_score_ = 0;

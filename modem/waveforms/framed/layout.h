@@ -37,11 +37,11 @@ struct Layout {
   std::pmr::vector<std::uint8_t> variants;    // variant of each frame of a cycle
   Symbols inserted;                           // symbols between cycles, if any
   Symbols preamble;                           // symbols before the first received frame
-  std::pmr::vector<std::uint8_t> scrambling;  // for the data symbols of a frame
-  double doppler_hz = 1;                      // expected value, until it has been measured
+  std::pmr::vector<std::uint8_t> scrambling;  // scrambling of the data symbols of a frame
+  double doppler_hz = 1;                      // expected value, used until it has been measured
   bool preceded = false;                      // unknown symbols are sent before the preamble
   bool repeats = false;                       // the preamble is repeated with every frame
-  unsigned first_frame = 0;                   // number in its cycle of the first received frame
+  unsigned first_frame = 0;                   // number of the first received frame in its cycle
   unsigned lead_frames = 0;                   // frames received before the first block
   /// The paths of a channel are searched in this window, in symbols around the found position. The
   /// preamble is evaluated in this many parts; the channel should hardly change within one part.

@@ -29,7 +29,7 @@ class ProbedDemodulator : public Demodulator {
  protected:
   /// This struct sets how soon a signal that is no longer received is given up.
   struct Patience {
-    double seconds = 1;  // time of the average of the fit of known symbols
+    double seconds = 1;  // time over which the fit of known symbols is averaged
     /// The average is limited to this, so that it falls as soon after a strong signal.
     float heard_max = 1;
     /// The signal is lost below this average. Noise gives 0.
@@ -60,7 +60,7 @@ class ProbedDemodulator : public Demodulator {
  private:
   std::int64_t repeat_;
   bool learned_ = false;
-  std::int64_t window_shift_ = 0;  // from the beginning of the data to row 0
+  std::int64_t window_shift_ = 0;  // samples from the beginning of the data to row 0
   Patience patience_;
   float heard_;          // mean fit of known symbols
   float heard_now_ = 1;  // mean over 0.1 s

@@ -20,7 +20,7 @@ namespace s5066::modem::framed {
 struct TailBitingConfig {
   bool coded = true;  // otherwise bits are sent unchanged, in order
   std::size_t user_bits = 0;
-  unsigned repetition = 1;  // how often each coded pair is sent
+  unsigned repetition = 1;  // each coded pair is sent so often
   /// The patterns state which of both bits of a pair are sent, pair by pair after repetition; '1'
   /// means sent. They repeat.
   std::string_view first = "1";
@@ -76,10 +76,10 @@ class TailBitingCode final : public BlockCode {
   TailBitingConfig config_;
   dsp::Interleaver interleaver_;
   std::variant<dsp::SisoDecoderOf<7>, dsp::SisoDecoderOf<9>> siso_;
-  std::pmr::vector<float> loaded_;       // in the encoder's order
+  std::pmr::vector<float> loaded_;       // soft bits in the encoder's order
   std::pmr::vector<float> pairs_;        // unsent ones are 0; both ends are wrapped around
-  std::pmr::vector<float> extrinsic_;    // for pairs_
-  std::pmr::vector<float> information_;  // for each pair
+  std::pmr::vector<float> extrinsic_;    // extrinsic information for pairs_
+  std::pmr::vector<float> information_;  // one value for each pair
   // The first bits are repeated at the end, as the encoder ends with them.
   std::pmr::vector<std::uint8_t> bits_;
   float expected_errors_ = 0;

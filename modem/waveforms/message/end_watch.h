@@ -19,10 +19,10 @@ namespace s5066::modem {
 
 /// The end of a transmission, if it is one.
 struct Ending {
-  std::uint64_t symbols = 0;  // of the whole data part, from the first received block on
-  bool certain = false;       // as far as can be known by then
+  std::uint64_t symbols = 0;  // length of the whole data part, from the first received block on
+  bool certain = false;       // the end is as certain as can be known by then
   bool over = false;          // nothing more of this signal is expected
-  bool followed = false;      // the signal went on behind it
+  bool followed = false;      // the signal went on behind the end
 };
 
 class EndWatch {
@@ -32,7 +32,8 @@ class EndWatch {
     std::uint64_t frames_at_once = 1;  // number of frames that are decoded together
     unsigned frames_ahead = 0;         // a frame is detected by this many later ones
     unsigned frames_before = 0;        // number of frames before the first block
-    std::uint64_t blocks_before = 0;   // blocks of a cycle before it, if entered in the middle
+    /// Blocks of the cycle before the first one received, after an entry in the middle.
+    std::uint64_t blocks_before = 0;
   };
 
   EndWatch(const Mode& mode, const Config& config) : mode_(mode), config_(config) {}
@@ -62,7 +63,7 @@ class EndWatch {
   Mode mode_;
   Config config_;
   std::uint64_t frames_ = 0;
-  std::array<float, kFrames> evidence_{};  // of the last frames
+  std::array<float, kFrames> evidence_{};  // evidence of the last frames
   std::uint64_t followed_ = 0;             // end of the mark behind which the signal goes on
   std::optional<Ending> ending_;
 };

@@ -25,8 +25,8 @@ inline constexpr unsigned kEndOfMessageBits = 32;
 
 /// The bits that are sent behind the mark.
 struct Trailer {
-  unsigned flush_bits = 0;     // zeros, and then further zeros
-  std::size_t block_bits = 1;  // up to the end of a block
+  unsigned flush_bits = 0;     // zeros of the flush; further zeros follow
+  std::size_t block_bits = 1;  // the zeros last to the end of a block of so many bits
 
   /// Returns the bits of a transmission with that number of user bits and mark bits.
   std::uint64_t end(std::uint64_t bits) const {
@@ -44,20 +44,20 @@ class MessageBits {
  public:
   struct Portion {
     ByteSpan bytes;               // valid until the next take
-    std::uint64_t first_bit = 0;  // of these octets, counted from the start of the data
+    std::uint64_t first_bit = 0;  // first bit of these octets, counted from the start of the data
   };
   struct Mark {
     std::uint64_t end = 0;           // number of bits up to the last bit of the mark
     std::uint64_t transmission = 0;  // number of all bits, if the mark ends the message
     // Only zeros have come behind it, and enough of them to be sure.
     bool filled = false;
-    bool bare = true;  // only zeros have come behind it
+    bool bare = true;  // only zeros have come behind the mark
     // The bits behind it in its own blocks are rather the user's.
     bool doubted = false;
     /// Zeros behind the transmission that the mark would end have been decoded up to this bit, in
     /// whole blocks. A transmitter may go on for a while without data.
     std::uint64_t idle_until = 0;
-    bool denied = false;  // other bits than zeros came behind those
+    bool denied = false;  // other bits than zeros came behind those zeros
   };
 
   /// At most this many bits are kept behind a mark, besides those of its own blocks and the zeros
@@ -93,10 +93,10 @@ class MessageBits {
   std::uint64_t settled() const { return first_bit_ + bits_.size() + idle_; }
 
   Trailer trailer_;
-  std::size_t at_once_max_;                // bits that one take outputs
-  std::size_t kept_max_;                   // bits
-  std::pmr::vector<std::uint8_t> bits_;    // not output yet, without the counted zeros
-  std::pmr::vector<std::uint8_t> octets_;  // the last output
+  std::size_t at_once_max_;              // bits that one take outputs
+  std::size_t kept_max_;                 // most bits that are kept
+  std::pmr::vector<std::uint8_t> bits_;  // bits that were not output yet, without the counted zeros
+  std::pmr::vector<std::uint8_t> octets_;  // octets of the last output
   std::uint64_t first_bit_ = 0;            // number of bits_[0]
   /// This many zeros at bit idle_at_ are not in bits_, because a transmitter that goes on behind
   /// the end may send them for long.

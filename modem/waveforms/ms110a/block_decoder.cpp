@@ -15,9 +15,9 @@ namespace {
 /// Information bits at the end of a block that stay uncertain until the next block is decoded.
 constexpr std::size_t kUnsureAtEnd = 24;
 
-/// Minimum number of decided bits for a judgement; fewer show little of their quality.
+/// A judgement needs so many decided bits, because fewer show little of their quality.
 constexpr std::size_t kJudgedMin = 64;
-/// Bits in the memory of the encoder.
+/// The encoder remembers so many bits.
 constexpr std::size_t kTail = dsp::kGenerators7.constraint - 1;
 
 std::size_t most_llr(const Parameters& p) {

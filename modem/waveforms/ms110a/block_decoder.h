@@ -60,7 +60,7 @@ class BlockDecoder {
   mutable std::pmr::vector<float> pairs_;
   mutable std::pmr::vector<float> about_pairs_;
   mutable std::pmr::vector<float> information_;
-  std::pmr::vector<std::uint8_t> bits_;  // decoded by this call
+  std::pmr::vector<std::uint8_t> bits_;  // bits that this call decoded
   /// At 75 bit/s: the last decided bits, behind the contents of the encoder's memory before them,
   /// and their soft bits.
   std::pmr::vector<std::uint8_t> word_;

@@ -192,7 +192,7 @@ void BlockRefiner::track(Estimates& estimates) {
   surprise /= static_cast<double>(block_symbols_);
   estimates.noise *= static_cast<float>(std::clamp(surprise, 0.5, 2.0));
   estimates.noise = std::max(estimates.noise, estimates.noise_min);
-  // Smoothing halves the error variance, approximately.
+  // Smoothing approximately halves the error variance.
   error_ = static_cast<float>(0.5 * uncertainty / static_cast<double>(steps));
 }
 

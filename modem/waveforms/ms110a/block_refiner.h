@@ -26,7 +26,7 @@ class BlockRefiner {
   struct Config {
     unsigned frames = 0;  // frames that make a block here
     unsigned passes_max = 7;
-    float noise_share = 1;  // see Downconverter
+    float noise_share = 1;  // as in Downconverter
   };
   /// State at the start of a block. Symbols are newest first; their number is that of the tracker's
   /// taps less one.
@@ -110,8 +110,8 @@ class BlockRefiner {
   std::pmr::vector<dsp::ChannelTracker> tracked_;
   std::optional<dsp::ChannelTracker> at_start_;
   std::optional<dsp::ChannelTracker> at_end_;
-  std::pmr::vector<dsp::Complex> responses_;  // smoothed, step after step
-  std::pmr::vector<dsp::Complex> raw_;        // each step by itself
+  std::pmr::vector<dsp::Complex> responses_;  // smoothed responses, step after step
+  std::pmr::vector<dsp::Complex> raw_;        // response of each step by itself
 
   dsp::BlockEqualizer equalizer_;
   std::pmr::vector<dsp::Complex> response_;

@@ -190,7 +190,7 @@ Demodulator::Output BurstDemodulator::more() {
 }
 
 ChannelEstimate BurstDemodulator::channel(std::span<const float> profile) const {
-  float signal = 0;  // per sample: half of the steps contribute to it
+  float signal = 0;  // power per sample; half of the steps contribute to it
   for (const float power : profile) signal += power / kPhases;
   const float noise = noise_ / noise_share_ * 3000 / static_cast<float>(kHalfSymbolRate);
   return {.snr_db = 10 * std::log10(signal / std::max(noise, kTiny) + kTiny),

@@ -21,7 +21,7 @@ inline constexpr float kSubcarrierHz = 1800;
 inline constexpr unsigned kTribitsPerChannelSymbol = 32;
 inline constexpr unsigned kChannelSymbolsPerSegment = 15;
 inline constexpr unsigned kSegmentSymbols = kTribitsPerChannelSymbol * kChannelSymbolsPerSegment;
-/// The channel symbols that open every segment, before D1 D2 C1 C2 C3 0.
+/// These channel symbols open every segment, before D1 D2 C1 C2 C3 0.
 inline constexpr std::array<std::uint8_t, 9> kSegmentOpening = {0, 1, 3, 0, 1, 3, 1, 2, 0};
 inline constexpr unsigned kSegmentsMax = 24;
 inline constexpr unsigned kCountsMax = 24;  // the count runs from segments - 1 down to 0
@@ -50,18 +50,18 @@ const std::array<std::uint8_t, kDataScramblerPeriod>& data_scrambler();
 /// probe behind it. At 75 bit/s it is a set of 32 symbols that encode two bits, without a probe.
 struct Parameters {
   bool coded = true;        // uses the convolutional code
-  bool interleaved = true;  // false: bits go out in order; a block is the smallest unit
-  bool walsh = false;       // 75 bit/s
+  bool interleaved = true;  // false: bits go out in order, and a block is the smallest unit
+  bool walsh = false;       // the mode has 75 bit/s
   unsigned bits_per_symbol = 0;
   unsigned data_symbols = 0;   // unknown symbols in a frame
   unsigned probe_symbols = 0;  // known symbols behind them
-  unsigned repetition = 1;     // how often each coded pair is sent
+  unsigned repetition = 1;     // each coded pair is sent so often
   unsigned frames_per_block = 0;
   unsigned frames_per_cycle = 0;  // after this many frames the probes announce the mode again
   unsigned segments = 0;          // segments of the preamble
   std::uint8_t d1 = 0;
   std::uint8_t d2 = 0;
-  dsp::Interleaver::Config interleaver;  // set only if interleaved
+  dsp::Interleaver::Config interleaver;  // steps of the interleaver, set only if interleaved
 
   unsigned frame_symbols() const { return data_symbols + probe_symbols; }
   unsigned frame_bits() const { return walsh ? 2 : data_symbols * bits_per_symbol; }

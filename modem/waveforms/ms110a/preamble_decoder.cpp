@@ -131,7 +131,7 @@ PreambleDecoder::Progress PreambleDecoder::read_segment(const SampleHistory& his
     }
   }
   c_.resize(segments_read_);
-  for (std::size_t i = 0; i < 5; ++i) {  // D1 D2 C1 C2 C3
+  for (std::size_t i = 0; i < 5; ++i) {  // symbols D1 D2 C1 C2 C3
     correlate(kOpening + i, all);
     for (std::size_t v = 0; v < kValues; ++v) {
       Powers& sum = i < 2 ? d_[i][v] : c_.back()[i - 2][v];
@@ -251,7 +251,7 @@ void PreambleDecoder::find_offset() {
       break;
     }
   }
-  offset_hz_ += hz / segments_read_;  // the average over many segments
+  offset_hz_ += hz / segments_read_;  // keeps the average over many segments
 }
 
 std::optional<PreambleDecoder::Progress> PreambleDecoder::decide() {

@@ -67,11 +67,11 @@ class PreambleDecoder {
   double noise_ = 0;  // correlations with the other symbols
   double power_ = 0;  // power of a sample
   std::array<std::array<Powers, kValues>, 2> d_{};
-  FixedVector<std::array<std::array<Powers, kValues>, 3>, kSegmentsMax> c_;  // per segment
+  FixedVector<std::array<std::array<Powers, kValues>, 3>, kSegmentsMax> c_;  // scores per segment
 
   Powers path_{};       // power of each path
   Powers weight_{};     // weight of a squared correlation in a log-likelihood
-  float strength_ = 0;  // over all segments
+  float strength_ = 0;  // strength over all segments
   float strength_now_;
   float doubt_ = 0;       // evidence against a preamble, in nats
   float full_score_ = 0;  // score of a matching channel symbol, summed over the segments

@@ -23,12 +23,12 @@ struct Row {
   unsigned bits_per_symbol;
   unsigned data;
   unsigned probe;
-  unsigned numerator;  // of the code's rate
+  unsigned numerator;  // numerator of the code's rate
   unsigned denominator;
   unsigned repetition;
   Puncturing seven;
   Puncturing nine;
-  std::array<Block, 4> blocks;  // ultra short, short, medium, long
+  std::array<Block, 4> blocks;  // blocks of the ultra short, short, medium and long interleaver
 };
 
 constexpr Puncturing kAll{};

@@ -17,7 +17,7 @@
 
 namespace s5066::modem::ms110d {
 
-inline constexpr unsigned kChannelSymbol = 32;  // in symbols
+inline constexpr unsigned kChannelSymbol = 32;  // length in symbols
 inline constexpr unsigned kFixedDibits = 9;
 inline constexpr unsigned kCountDibits = 4;
 inline constexpr unsigned kNumberDibits = 5;
@@ -40,18 +40,18 @@ struct Puncturing {
 };
 
 struct Parameters {
-  unsigned number = 0;                // of the waveform, 0 to 13
+  unsigned number = 0;                // number of the waveform, 0 to 13
   unsigned interleaver_code = 0;      // 0 to 3
-  unsigned constraint = kConstraint;  // of the code, 7 or 9
-  bool walsh = false;                 // number 0: sets of 32 symbols that represent two bits
+  unsigned constraint = kConstraint;  // constraint length of the code, 7 or 9
+  bool walsh = false;                 // number 0 has sets of 32 symbols that represent two bits
   unsigned bits_per_symbol = 1;
-  unsigned data_symbols = 0;   // of a frame
-  unsigned probe_symbols = 0;  // behind the data of a frame
+  unsigned data_symbols = 0;   // data symbols of a frame
+  unsigned probe_symbols = 0;  // known symbols behind the data of a frame
   unsigned frames_per_block = 0;
   // The cycle is that of the long interleaver; probes mark its end with any interleaver.
   unsigned frames_per_cycle = 0;
   unsigned block_user_bits = 0;
-  unsigned repetition = 1;  // how often each coded pair is sent
+  unsigned repetition = 1;  // each coded pair is sent so often
   Puncturing puncturing;
   dsp::Interleaver::Steps interleaver;
 

@@ -52,7 +52,7 @@ class PreambleReader {
     std::array<dsp::Complex, dsp::kPhases*(kSuperFrameSymbols + framed::kWindowTaps)> samples;
     dsp::WideResponse response;
     Scores scores;
-    float variance = 0;  // of a score without a signal
+    float variance = 0;  // variance of a score without a signal
   };
   struct Decision {
     Announced announced;
@@ -72,7 +72,7 @@ class PreambleReader {
 
   float noise_share_;
   double offset_hz_ = 0;
-  std::array<SuperFrame, kTogetherMax> frames_;  // the newest first
+  std::array<SuperFrame, kTogetherMax> frames_;  // super-frames, the newest first
 };
 
 }  // namespace s5066::modem::ms110d

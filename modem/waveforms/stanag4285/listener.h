@@ -51,10 +51,10 @@ class Listener final : public PreambleListener {
   };
   Sync sync_at(const SampleHistory& history, std::int64_t position, double offset_hz) const;
   struct Beginning {
-    std::int64_t position = 0;  // of the first synchronisation, in half-symbol samples
-    bool begun_before = false;  // there may be others before it
-    float ratio_now = 0;        // of the last one
-    dsp::Complex turn;          // from half to half, of all of them
+    std::int64_t position = 0;  // position of the first synchronisation, in half-symbol samples
+    bool begun_before = false;  // other synchronisations may precede it
+    float ratio_now = 0;        // ratio of the last synchronisation
+    dsp::Complex turn;          // turn from half to half, over all synchronisations
   };
   Beginning begin_of(const SampleHistory& history, std::int64_t last, double offset_hz,
                      float noise) const;
@@ -68,8 +68,8 @@ class Listener final : public PreambleListener {
   std::array<std::array<float, kCells>, kOffsets> sums_{};
   // No frame before this belongs to a burst that is yet to be found.
   std::int64_t heard_from_ = 0;
-  float top_ = 0;            // of the sums that the last hop changed
-  unsigned confirm_in_ = 0;  // hops
+  float top_ = 0;            // highest of the sums that the last hop changed
+  unsigned confirm_in_ = 0;  // hops until a candidate is confirmed
 };
 
 }  // namespace s5066::modem::stanag4285

@@ -8,7 +8,7 @@ namespace s5066::modem::stanag4285 {
 namespace {
 
 constexpr std::uint32_t kUncodedRate = 3600;
-constexpr unsigned kShortDelay = 1;  // groups at 600 bit/s and below
+constexpr unsigned kShortDelay = 1;  // delay in groups at 600 bit/s and below
 constexpr unsigned kLongDelay = 12;
 
 // A register of five stages, x^5 + x^2 + 1, runs for two and a half periods.

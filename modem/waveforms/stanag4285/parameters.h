@@ -29,7 +29,7 @@ struct Parameters {
   unsigned bits_per_symbol = 1;
   bool coded = true;
   bool punctured = false;   // every fourth bit behind the interleaver is not sent
-  unsigned repetition = 1;  // how often each coded pair is sent
+  unsigned repetition = 1;  // each coded pair is sent so often
   unsigned row_delay = 0;  // groups of 32 bits by which a row has more delay than the one before it
 
   unsigned frame_bits() const { return kFrameData * bits_per_symbol; }

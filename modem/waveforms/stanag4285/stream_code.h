@@ -35,19 +35,19 @@ class StreamCode final : public framed::BlockCode {
   dsp::ViterbiDecoder viterbi_;
   // Groups with missing rows, in the encoder's order.
   std::pmr::vector<float> held_;
-  std::size_t groups_ = 0;         // received so far
+  std::size_t groups_ = 0;         // groups received so far
   std::pmr::vector<float> sent_;   // bits of a frame, with the unsent ones
-  std::pmr::vector<float> pairs_;  // settled in this frame
-  unsigned copies_ = 0;            // of the last pair, added so far
+  std::pmr::vector<float> pairs_;  // pairs that were settled in this frame
+  unsigned copies_ = 0;            // copies of the last pair that were added so far
   std::pmr::vector<std::uint8_t> bits_;
   dsp::SisoDecoder siso_;
   std::pmr::vector<float> recent_;  // pairs, the last of which are not certain yet
   std::pmr::vector<float> about_pairs_;
   std::pmr::vector<float> information_;
-  float last_share_ = 0;  // of the bits of this frame
+  float last_share_ = 0;  // share of the bits of this frame
   float error_share_ = 0;
   std::pmr::vector<std::uint8_t> word_;  // the soft bits should support it
-  float last_support_ = 1;               // of this frame
+  float last_support_ = 1;               // support of this frame
   float support_ = 1;
 };
 

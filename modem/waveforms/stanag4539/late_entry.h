@@ -21,10 +21,10 @@ class LateEntry {
   /// The taps are at half-symbol steps. The period of a probe, 16 symbols, can separate this many.
   static constexpr std::size_t kTaps = 32;
   static constexpr int kSymbolsBefore = 7;  // symbols before the found position
-  /// The channel by all received probes.
+  /// The channel as all received probes show it.
   struct Channel {
     std::array<float, kTaps> profile{};  // mean power of each tap
-    float error = 0;                     // of one of them
+    float error = 0;                     // variance of the error of a tap
     float noise = 0;                     // variance of a sample
   };
 
@@ -49,20 +49,20 @@ class LateEntry {
   /// A step is the change from the response by one probe to that by the next.
   struct Step {
     dsp::Complex product;
-    float power = 0;     // of the two
+    float power = 0;     // power of both responses
     float evidence = 0;  // half the log-likelihood that the sign stayed the same
     /// Returns 1 for two responses that differ by one factor.
     float likeness() const { return std::norm(product) / (power * power); }
   };
 
   struct Signs {
-    unsigned codes = 0;   // of rate and interleaver
+    unsigned codes = 0;   // codes of rate and interleaver
     unsigned newest = 0;  // number of the newest frame in its cycle
-    bool turned = false;  // every second sign, because of a carrier further off
+    bool turned = false;  // every second sign is turned, because the carrier is further off
   };
   /// The frame at which reception begins, and how many frames later the output begins.
   struct Begin {
-    std::size_t frame = 0;  // counted back from the newest one
+    std::size_t frame = 0;  // number of the frame, counted back from the newest one
     std::size_t lead = 0;
   };
 
@@ -89,7 +89,7 @@ class LateEntry {
   std::int64_t oldest_ = 0;  // no sample before it is used
   double offset_hz_ = 0;
   double fine_hz_ = 0;                                  // correction of offset_hz_ from the steps
-  std::array<FixedVector<Step, kFramesMax>, 2> steps_;  // for each side and frame
+  std::array<FixedVector<Step, kFramesMax>, 2> steps_;  // steps for each side and frame
   Channel channel_;
 };
 

@@ -30,7 +30,7 @@ class Listener final : public PreambleListener {
   float noise_share_;
   framed::KnownSearch search_;
   LateEntry late_;
-  std::int64_t end_ = 0;  // of the history
+  std::int64_t end_ = 0;  // end of the history
   std::uint64_t refused_ = 0;
 };
 

@@ -93,7 +93,7 @@ Parameters parameters(const Mode& mode) {
     p.coded = rate.rate_bps != kUncodedRate;
     p.phases_only = rate.bits_per_symbol <= 3;
     p.rate_code = rate.code;
-    p.interleaver_code = kInterleavers[0].code;  // used by the mode without an interleaver as well
+    p.interleaver_code = kInterleavers[0].code;  // the mode without an interleaver uses it as well
     for (std::size_t i = 0; p.coded && i < kInterleavers.size(); ++i) {
       if (kInterleavers[i].interleaver != mode.interleaver) continue;
       p.frames_per_block = kInterleavers[i].frames;

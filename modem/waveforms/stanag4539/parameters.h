@@ -39,11 +39,11 @@ inline constexpr unsigned kNumbersMax = kPhasePoints + 64;
 struct Parameters {
   unsigned bits_per_symbol = 2;
   bool coded = true;
-  bool phases_only = true;  // data symbols are of the eight phases as well
+  bool phases_only = true;  // data symbols have the eight phases, as probes do
   unsigned frames_per_block = 1;
   std::uint8_t rate_code = 0;
   std::uint8_t interleaver_code = 0;
-  dsp::Interleaver::Steps interleaver;  // if coded
+  dsp::Interleaver::Steps interleaver;  // set if coded
 
   unsigned block_coded_bits() const { return frames_per_block * kFrameData * bits_per_symbol; }
   unsigned block_user_bits() const {

@@ -33,7 +33,7 @@ constexpr double kLeadShareMin = 0.05;
 /// A response that passes through zero within the preamble looks like a continuous turn, so the
 /// search finds an offset that is wrong by this much.
 constexpr double kOffsetStepHz = 3;
-constexpr int kOffsetSteps = 4;  // in either direction
+constexpr int kOffsetSteps = 4;  // steps in either direction
 /// Taps below this many times their expected error count as noise and are left out. Only the
 /// strongest of the others are kept.
 constexpr double kTapNoiseFactor = 2;
@@ -41,8 +41,8 @@ constexpr std::size_t kTapsMax = 16;
 /// The variance of the noise relative to that of a tap in the wide window. It is small because a
 /// tap is hardly limited.
 constexpr double kWideWeight = 0.01;
-constexpr std::size_t kWideTerms = 2;  // a line
-constexpr std::size_t kTerms = 3;      // a parabola
+constexpr std::size_t kWideTerms = 2;  // terms of a line
+constexpr std::size_t kTerms = 3;      // terms of a parabola
 constexpr double kSnrMinDb = -20;
 constexpr double kTiny = 1e-20;
 
@@ -98,7 +98,7 @@ class Reader {
   std::span<const Complex> received_;
   std::int64_t from_;
   double offset_hz_;
-  Samples samples_;  // without the carrier's offset
+  Samples samples_;  // samples without the carrier's offset
   FixedVector<std::uint8_t, kTapsMax> delays_;
   FixedVector<double, kTapsMax> weights_;
   Parameters announced_;

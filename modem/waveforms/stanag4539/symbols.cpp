@@ -40,7 +40,7 @@ class Composer {
   const Parameters& p_;
   std::array<std::uint8_t, kPreambleSymbols> preamble_;
   std::vector<std::uint8_t>& out_;
-  unsigned frame_ = 0;  // in the cycle
+  unsigned frame_ = 0;  // number of the frame in the cycle
 };
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace s5066::modem::walsh {
 inline constexpr int kReach = 56;  // half-symbol samples, 11.7 ms to either side
 inline constexpr std::size_t kDelays = 2 * kReach + 1;
 inline constexpr double kFrameSeconds = static_cast<double>(kSetSymbols) / kSymbolRate;
-inline constexpr float kNoiseMinShare = 1e-5F;  // of the signal
+inline constexpr float kNoiseMinShare = 1e-5F;  // least share of noise in the signal
 inline constexpr float kTiny = 1e-20F;
 
 inline float log_sum(const std::array<float, 4>& x) {

@@ -51,24 +51,24 @@ class WalshDemodulator final : public Demodulator {
 
   bool learned_ = false;
   std::int64_t origin_ = 0;  // half-symbol sample at which the next frame begins
-  double drift_ = 0;         // half-symbol samples in a frame
-  double drifted_ = 0;       // part that is not corrected yet
+  double drift_ = 0;         // drift in one frame, in half-symbol samples
+  double drifted_ = 0;       // part of the drift that is not corrected yet
   double offset_hz_;
-  double carrier_turn_ = 0;  // at carrier_at_
+  double carrier_turn_ = 0;  // turn of the carrier at carrier_at_
   std::int64_t carrier_at_ = 0;
   double first_path_start_ = 0;
   float heard_ = 0;
-  float heard_in_block_ = 0;  // the same sum without its limits
+  float heard_in_block_ = 0;  // sum like heard_ without its limits
   std::int64_t last_heard_ = 0;
   EndWatch end_;
   Output newest_;  // the last decoded octets
 
-  std::size_t frame_ = 0;     // in the block
-  std::uint64_t frames_ = 0;  // since the start of the data
+  std::size_t frame_ = 0;     // number of the frame in the block
+  std::uint64_t frames_ = 0;  // frames since the start of the data
   Taps taps_;
-  std::optional<PathSearch> search_;  // for a short preamble
+  std::optional<PathSearch> search_;  // set after a short preamble
   std::pmr::vector<dsp::Complex> rotated_;
-  std::pmr::vector<float> profile_;  // of the preamble, for each delay
+  std::pmr::vector<float> profile_;  // profile of the preamble, for each delay
   // Correlations of the preamble, for each set and delay.
   std::pmr::vector<dsp::Complex> sequence_;
 };

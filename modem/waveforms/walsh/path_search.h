@@ -35,9 +35,9 @@ class PathSearch {
   float profile_of_block(const Taps& taps, std::span<float> profile) const;
 
   std::size_t frames_;
-  std::pmr::vector<dsp::Complex> everywhere_;  // for each frame, pattern and delay
-  std::pmr::vector<float> profile_;            // of the preamble and the blocks, for each delay
-  float sets_ = 0;                             // number of sets in the profile
+  std::pmr::vector<dsp::Complex> everywhere_;  // correlations for each frame, pattern and delay
+  std::pmr::vector<float> profile_;  // profile of the preamble and the blocks, for each delay
+  float sets_ = 0;                   // number of sets in the profile
 };
 
 }  // namespace s5066::modem::walsh

@@ -17,7 +17,7 @@ using dsp::Complex;
 using dsp::mul_conj;
 
 constexpr std::size_t kTapsMax = 40;
-constexpr float kTapSignificant = 0.03F;  // relative to the strongest tap
+constexpr float kTapSignificant = 0.03F;  // share of the strongest tap
 constexpr float kTapNoiseFactor = 4;      // standard deviations of a tap's measured power
 constexpr std::array kDopplersHz = {0.3, 0.7, 1.5, 3.0, 6.0, 12.0, 25.0, 50.0};
 constexpr std::size_t kMovedMax = 4;  // half-symbol samples

@@ -30,7 +30,7 @@ class Taps {
   /// The probability of each pattern.
   struct Belief {
     std::array<float, kPatterns> patterns{};
-    float sureness = 0;  // sum of their squares
+    float sureness = 0;  // sum of the squared probabilities
   };
 
   /// A block has `frames` frames; learn() takes at most `preamble_sets` sets.
@@ -87,8 +87,8 @@ class Taps {
   struct Tap {
     int delay = 0;       // half-symbol samples from the frame's beginning
     float power = 0;     // mean of a correlation
-    dsp::Complex mean;   // at the end of the last block
-    float variance = 0;  // of that mean
+    dsp::Complex mean;   // mean at the end of the last block
+    float variance = 0;  // variance of that mean
   };
   /// A correlation is a measurement of its tap.
   struct Measurement {
@@ -108,10 +108,10 @@ class Taps {
   float noise_ = 1;  // variance of a correlation without its pattern
   double doppler_hz_ = 1;
   std::pmr::vector<Tap> taps_;
-  std::pmr::vector<dsp::Complex> correlations_;  // for each frame, pattern and tap
-  std::pmr::vector<Measurement> measured_;       // for each frame and tap
+  std::pmr::vector<dsp::Complex> correlations_;  // correlations for each frame, pattern and tap
+  std::pmr::vector<Measurement> measured_;       // measurements for each frame and tap
   std::pmr::vector<dsp::Complex> mean_;          // expected mean, for each frame and tap
-  std::pmr::vector<float> variance_;             // of that mean
+  std::pmr::vector<float> variance_;             // variance of that mean
   std::pmr::vector<float> llr_;
   std::pmr::vector<float> extrinsic_;
 };
