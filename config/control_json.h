@@ -17,7 +17,7 @@ struct DaemonStatus {
   NodeStatus node;
   modem::ModemState modem;
   Instant now{};
-  Duration running{};  // by the clock of the machine
+  Duration running{};  // time by the clock of the machine
   bool lockstep = false;
   std::uint16_t sis_port = 0;
   double transmit_level_db = 0;

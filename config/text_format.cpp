@@ -22,7 +22,7 @@ constexpr int kNestingMax = 16;
 constexpr int kRestartsMax = 64;
 
 struct Place {
-  int line = 0;  // both count from 0, as Protobuf does
+  int line = 0;  // line and column count from 0, as in Protobuf
   int column = 0;
 };
 

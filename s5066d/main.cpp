@@ -140,7 +140,7 @@ int serve(const options::variables_map& given, const std::string& file) {
   auto setup = load(given, file, config::Scope::start);
   if (!setup) return posix::kExitUsage;
   if (given.count("capture")) {
-    auto& capture = setup->capture;  // with the limits of the configuration, if it has any
+    auto& capture = setup->capture;  // the configuration may limit the capture
     if (!capture) capture.emplace();
     capture->path = given["capture"].as<std::string>();
   }

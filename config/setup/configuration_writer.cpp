@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr mode_t kFreshMode = 0644;  // whatever the umask of the operator is
 constexpr mode_t kModeBits = 07777;
-constexpr unsigned kCopiesMax = 100;  // of one file at one time
+constexpr unsigned kCopiesMax = 100;  // limit of copies of one file at one time
 
 Error failed(const std::string& path, int code) {
   return Error{ErrorCode::io, path + ": " + std::strerror(code)};
@@ -87,7 +87,7 @@ Result<WrittenFile> write_one(const PlannedFile& file, const std::string& stamp)
   if (!before) return before.error();
   if (*before == file.text) return WrittenFile{file.path, Written::unchanged, {}};
   const std::string fresh = file.path + ".new";
-  ::unlink(fresh.c_str());  // of a run that was cut off
+  ::unlink(fresh.c_str());  // a run that was cut off may have left the file
   if (auto written = write_whole(fresh, file.text, file.path); !written) {
     ::unlink(fresh.c_str());
     return written.error();

@@ -15,7 +15,7 @@ enum class Written : std::uint8_t { fresh, unchanged, replaced };
 struct WrittenFile {
   std::string path;
   Written how = Written::fresh;
-  std::string copy;  // of the file that was replaced
+  std::string copy;  // path of the copy of the replaced file
 };
 
 /// Returns the paths that exist with another content.

@@ -15,7 +15,7 @@ namespace s5066::config {
 /// A sound device that the operator may choose, with the text by which a configuration names it.
 struct CardChoice {
   std::string setting;  // "usb:…", "pulse:…", or the name
-  std::string text;     // for people
+  std::string text;     // text for people
   unsigned channels = 1;
 };
 

@@ -157,7 +157,7 @@ UsedPlaces places_of_others(const proto::SetupAnswers& answers) {
     const fs::path& file = at->path();
     if (file.extension() != ".textproto" || file.stem() == answers.station().name()) continue;
     const auto node = load_node(file.string());
-    if (!node.value) continue;  // of a gateway, or not complete
+    if (!node.value) continue;  // the configuration is that of a gateway, or not complete
     if (node.value->control) used.sockets.insert(node.value->control->path);
     const auto& sis = node.value->sis;
     if (sis.local) used.sockets.insert(sis.local->socket_path);

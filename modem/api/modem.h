@@ -26,7 +26,7 @@ struct ModemState {
   bool down = false;
   // The level of the last seconds in which the modem did not transmit.
   SoundLevel sound_level = SoundLevel::unknown;
-  double sound_level_db = 0;  // relative to full scale, if known
+  double sound_level_db = 0;  // dB relative to full scale, if known
   /// The deviation of the device's clock from this machine's clock. It is absent in lockstep and in
   /// the first minutes.
   std::optional<double> clock_ppm;

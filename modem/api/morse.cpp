@@ -40,7 +40,7 @@ std::vector<bool> morse_units(std::string_view text) {
   std::vector<bool> units;
   for (const char c : text) {
     if (c == ' ') {
-      units.insert(units.end(), 4, false);  // with the gap of the sign before, seven
+      units.insert(units.end(), 4, false);  // seven units with the gap of the sign before
       continue;
     }
     for (const char element : elements_of(c)) {

@@ -88,13 +88,13 @@ struct TransmitFinished {
 struct CarrierUp {
   Instant at{};
   Mode mode;
-  float snr_db = 0;     // in 3 kHz
+  float snr_db = 0;     // dB in 3 kHz
   float offset_hz = 0;  // carrier offset
 };
 
 /// The receiver's measurements of a burst's channel.
 struct ChannelEstimate {
-  float snr_db = 0;     // in 3 kHz, from the mean power of the signal
+  float snr_db = 0;     // dB in 3 kHz, from the mean power of the signal
   float offset_hz = 0;  // carrier offset
   /// This is the time between the first and the last path that have at least a tenth of the
   /// strongest path's power.
@@ -110,7 +110,7 @@ struct ReceivedBytes {
   Instant at{};
   Instant first_bit_at{};
   Mode mode;
-  Bytes bytes;  // least significant bit first on the air
+  Bytes bytes;  // octets that go on the air with the least significant bit first
   /// This is the share of the signal in the decision on a symbol, for the block that ended these
   /// octets. A ratio r of signal to noise behind the equaliser gives r / (1 + r). The value is at
   /// most 1 - 16 p when the decoder expects a share p of the bits to be wrong. It is below 0.25
@@ -122,7 +122,7 @@ struct ReceivedBytes {
   /// because they look like two paths of one: at 75 bit/s and with STANAG 4285 it may be high
   /// although the octets are neither station's.
   float soft_quality = 0;
-  ChannelEstimate channel;  // of that block
+  ChannelEstimate channel;  // channel of that block
 };
 
 enum class CarrierDownReason : std::uint8_t { end_of_message, lost, replaced };

@@ -24,7 +24,7 @@ class CableDevice final : public Device {
     Duration connect_timeout = std::chrono::seconds(2);
     // After it receive() returns timed_out.
     Duration receive_timeout = std::chrono::milliseconds(100);
-    Duration transmit_timeout = std::chrono::seconds(2);  // after it the hub counts as lost
+    Duration transmit_timeout = std::chrono::seconds(2);  // the hub counts as lost after this time
   };
 
   explicit CableDevice(Config config) : config_(std::move(config)) {}

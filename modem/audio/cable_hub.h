@@ -82,7 +82,7 @@ class CableHub {
     Bytes out;                  // octets that the socket has not taken yet
     std::vector<float> newest;  // samples of the newest block read
     std::vector<Sent> answers;  // a ring, addressed by index
-    std::uint32_t late = 0;     // to be sent with the next block
+    std::uint32_t late = 0;     // late blocks to be reported with the next block
     std::uint64_t unanswered = 0;
     std::optional<std::uint64_t> newest_sent;  // indices on this connection
     std::optional<std::uint64_t> newest_answered;
@@ -119,7 +119,7 @@ class CableHub {
   std::optional<Duration> accept_again_;  // the listener is not used until then
   std::vector<pollfd> polls_;
   std::vector<Station> stations_;
-  std::vector<std::span<const float>> sent_;  // for the mixer, one for each station
+  std::vector<std::span<const float>> sent_;  // input of the mixer, one span for each station
   std::vector<std::vector<float>> heard_;     // the newest block, one for each station
   std::vector<PendingConnection> pending_;
   std::uint64_t index_ = 0;  // index of the newest block made

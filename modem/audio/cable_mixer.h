@@ -31,9 +31,9 @@ class CableMixer {
     std::size_t stations = 2;
     unsigned rate_hz = 9600;
     CableChannel channel = CableChannel::clean;
-    double snr_db = 20;           // in 3 kHz
+    double snr_db = 20;           // dB in 3 kHz
     double signal_power = 0.125;  // mean of the transmissions to which the ratio applies
-    double delay_ms = 2;          // between the two paths
+    double delay_ms = 2;          // delay between the two paths
     double doppler_hz = 1;        // spread of a fading path
     double offset_hz = 0;         // offset of the carrier
     std::uint64_t seed = 1;
@@ -51,7 +51,7 @@ class CableMixer {
   // The index is from * stations + to. It is empty from a station to itself and when the samples
   // stay unchanged.
   std::vector<std::optional<channel::Watterson>> paths_;
-  std::vector<std::optional<channel::Awgn>> noises_;  // one for each receiver
+  std::vector<std::optional<channel::Awgn>> noises_;  // one generator for each receiver
   std::vector<float> scratch_;
 };
 

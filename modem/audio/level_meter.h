@@ -13,7 +13,7 @@ class LevelMeter {
  public:
   enum class Verdict : std::uint8_t {
     good,
-    silent,    // only zeros: no cable, muted, or the wrong input
+    silent,    // only zeros arrive: no cable, muted, or the wrong input
     too_low,   // the sound card's own noise may be stronger
     clipping,  // full scale was reached, so strong signals are distorted
   };
@@ -22,7 +22,7 @@ class LevelMeter {
     std::uint64_t clipped = 0;
     std::uint64_t not_numbers = 0;  // counted and otherwise ignored
     double peak = 0;
-    double power = 0;  // without the mean
+    double power = 0;  // power without the mean
     double mean = 0;   // a constant voltage
 
     Verdict verdict() const;

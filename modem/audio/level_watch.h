@@ -17,7 +17,7 @@ class LevelWatch {
  public:
   struct Config {
     unsigned rate_hz = 48000;
-    Duration window = std::chrono::seconds(10);  // one verdict is for this time
+    Duration window = std::chrono::seconds(10);  // each verdict is for this time
     /// A message is not repeated within this time, even if others came between.
     Duration repeat = std::chrono::minutes(10);
     /// A good level is reported after this many good windows in a row.

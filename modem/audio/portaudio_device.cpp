@@ -150,8 +150,8 @@ Result<void> find_server_device(std::string_view name, Direction direction) {
 
 /// One direction of a stream as PortAudio opens it.
 struct End {
-  std::string name;       // for people
-  std::string alsa_name;  // of a device that PortAudio does not list
+  std::string name;       // name for people
+  std::string alsa_name;  // name of a device that PortAudio does not list
   PaAlsaStreamInfo alsa{};
   PaStreamParameters parameters{};
   unsigned channels_max = 1;

@@ -30,8 +30,8 @@ class PortAudioDevice final : public Device {
     /// This many blocks are ready for the card, so that a busy machine leaves no gap in the
     /// transmission.
     std::size_t blocks_ahead = 4;
-    std::size_t ring_blocks = 32;  // for each direction; more is dropped and counted
-    // Requested from the card, for each direction.
+    std::size_t ring_blocks = 32;  // blocks for each direction; more are dropped and counted
+    // This latency is requested from the card for each direction.
     Duration latency = std::chrono::milliseconds(40);
     /// The time from making a sample until it is received when output and input are connected, as
     /// `hfmodem doctor --loop` measures it. 0 uses the latency that the card reports.

@@ -13,8 +13,8 @@
 namespace s5066::modem {
 
 struct ServerDevice {
-  std::string name;         // as `pactl list short sources` prints it
-  std::string description;  // for people
+  std::string name;         // name as `pactl list short sources` prints it
+  std::string description;  // name for people
   bool input = false;       // a source, else a sink
 };
 

@@ -31,9 +31,9 @@ struct SoundServerWatch::State {
     const char* word;
     std::set<std::uint32_t> others;       // streams that existed before ours
     std::optional<std::uint32_t> stream;  // the one that is watched
-    std::optional<std::uint32_t> place;   // its sink or source
-    std::string first_name;               // of the first place
-    std::string name;                     // of the present place
+    std::optional<std::uint32_t> place;   // sink or source of the stream
+    std::string first_name;               // name of the first place
+    std::string name;                     // name of the present place
   };
 
   ~State() { disconnect(); }

@@ -143,10 +143,10 @@ struct WavReader::State {
   SNDFILE* file = nullptr;
   SF_INFO info{};
   std::string path;
-  std::optional<RepairedFile> repaired;  // not used for a raw file
+  std::optional<RepairedFile> repaired;  // empty for a raw file
   std::size_t channel = 0;
   std::vector<float> interleaved;
-  std::vector<float> peaks;  // by channel
+  std::vector<float> peaks;  // peak of each channel
 };
 
 namespace {

@@ -21,7 +21,7 @@ class RigFilter {
     double high_hz = 3000;
     double sample_rate = 9600;
   };
-  /// Samples between input and output.
+  /// The output is so many samples behind the input.
   static constexpr std::size_t kDelaySamples = 96;
 
   explicit RigFilter(const Config& config);
@@ -38,7 +38,7 @@ class RigFilter {
 class ClockSkew {
  public:
   explicit ClockSkew(double ppm);
-  /// This function appends the output for the samples.
+  /// Appends the output for the samples.
   void process(std::span<const float> in, std::vector<float>& out);
 
  private:

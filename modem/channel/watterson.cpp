@@ -14,7 +14,7 @@ namespace {
 using std::numbers::pi;
 
 constexpr double kPointsPerSpread = 64;  // points of the fading process in 1 / spread seconds
-constexpr double kShapeReach = 0.683;    // in 1 / spread, where the shape is 1 % of its peak
+constexpr double kShapeReach = 0.683;    // reach in 1 / spread, where the shape is 1 % of its peak
 constexpr unsigned kHilbertReach = Watterson::kDelaySamples;
 
 struct NamedChannel {

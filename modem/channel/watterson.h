@@ -19,7 +19,7 @@ struct Path {
   double delay_ms = 0;    // rounded to a sample
   double spread_hz = 0;   // two standard deviations of the Doppler power spectrum; 0 is fixed
   double power = 1;       // mean; the paths together are scaled to 1
-  double phase_turn = 0;  // in turns, of a fixed path
+  double phase_turn = 0;  // phase of a fixed path, in turns
 };
 
 /// The gain of one path over time has mean power 1. Its Doppler power spectrum is exp(-2 f^2 /
@@ -50,8 +50,8 @@ class Watterson {
     double offset_hz = 0;  // shifts every frequency up
     double sample_rate = 9600;
   };
-  /// Samples between input and output on a path without delay. They are needed to compute the
-  /// analytic signal.
+  /// On a path without delay the output is so many samples behind the input. They are needed to
+  /// compute the analytic signal.
   static constexpr unsigned kDelaySamples = 63;
 
   Watterson(const Config& config, const Rng& rng);
@@ -64,7 +64,7 @@ class Watterson {
     unsigned delay;
     float amplitude;
     std::complex<float> fixed;
-    std::vector<FadingGain> fading;  // one, or none for a fixed path
+    std::vector<FadingGain> fading;  // one gain, or none for a fixed path
   };
   float step(float in);
   std::complex<float> analytic() const;

@@ -20,11 +20,11 @@ class BlockEqualizer {
     /// The response at both phases, tap l of phase p at [2 l + p], either once for all rows or once
     /// for each row.
     std::span<const Complex> response;
-    std::size_t taps = 0;  // of one response; 0 takes them from a single `response`
+    std::size_t taps = 0;  // taps of one response; 0 takes them from a single `response`
     /// The samples less the contribution of known symbols and prior means, from the row of the
     /// first unknown symbol on; phase p of row r is at [2 r + p].
     std::span<const Complex> remainder;
-    std::span<const Complex> prior_mean;    // for each unknown symbol
+    std::span<const Complex> prior_mean;    // mean for each unknown symbol
     std::span<const float> prior_variance;  // above 0
     float noise = 1;                        // variance of a sample
   };

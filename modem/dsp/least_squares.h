@@ -16,9 +16,9 @@ namespace s5066::modem::dsp {
 inline constexpr std::size_t kWideTapsMax = 60;
 
 struct WideResponse {
-  FixedVector<Complex, kPhases * kWideTapsMax> taps;  // at half-symbol steps
-  float signal_power = 0;                             // of a sample
-  float noise_power = 0;                              // of a sample
+  FixedVector<Complex, kPhases * kWideTapsMax> taps;  // taps at half-symbol steps
+  float signal_power = 0;                             // power of a sample
+  float noise_power = 0;                              // power of a sample
   float offset_turn = 0;  // offset of the carrier, in turns in one half-symbol sample
 };
 

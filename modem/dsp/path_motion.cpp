@@ -12,7 +12,7 @@ namespace {
 
 /// Steps either way that paths may have moved in a block.
 constexpr int kMovedMax = 6;
-/// Cosine between two profiles of the same paths, at least. Where one of two paths alike is left,
+/// Two profiles of the same paths have at least this cosine. Where one of two paths alike is left,
 /// it comes to 0.7.
 constexpr double kAlike = 0.6;
 /// Steady motion must explain rows so much better than standing still.

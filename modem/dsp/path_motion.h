@@ -41,8 +41,8 @@ class PaceLoop {
   double samples_;
   double place_gain_;
   double drift_gain_;
-  double late_ = 0;   // of the paths, at the end of the last block
-  double drift_ = 0;  // of the clocks
+  double late_ = 0;   // lateness of the paths at the end of the last block
+  double drift_ = 0;  // drift of the clocks
   double pace_ = 0;
 };
 

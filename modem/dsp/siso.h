@@ -30,8 +30,9 @@ class SisoDecoderOf {
     /// Log-likelihood ratios, positive for 0, two for each information bit.
     std::span<const float> llr;
     States start;
-    std::span<float> extrinsic;    // for each coded bit; as many as llr
-    std::span<float> information;  // for each information bit, with all that is known about it
+    std::span<float> extrinsic;  // one value for each coded bit; as many as llr
+    /// One value for each information bit, with all that is known about it.
+    std::span<float> information;
   };
 
   explicit SisoDecoderOf(std::pmr::memory_resource* memory = std::pmr::get_default_resource());

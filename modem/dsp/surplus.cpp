@@ -23,7 +23,7 @@ double left_open(const CodeGenerators& generators, std::span<const float> llr,
   for (const std::uint8_t bit : bits.first(generators.constraint - 1)) encoder.encode(bit);
   double sum = 0;
   const auto add = [&](float value, std::uint8_t bit) {
-    if (value == 0) return;  // not sent
+    if (value == 0) return;  // the bit was not sent
     const float against = bit != 0 ? sureness * value : -sureness * value;
     sum += std::max(against, 0.0F) + std::log1p(std::exp(-std::abs(against)));
   };

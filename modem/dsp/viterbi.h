@@ -70,7 +70,8 @@ class ViterbiDecoder {
   void trace_back(std::size_t keep, std::pmr::vector<std::uint8_t>& bits);
 
   std::array<float, kCodeStates> metric_{};
-  std::pmr::vector<std::uint64_t> survivors_;  // per bit and state: which of the two predecessors
+  /// Bits that tell the better of two predecessors, per bit and state.
+  std::pmr::vector<std::uint64_t> survivors_;
   std::pmr::vector<std::uint8_t> traced_;
   unsigned since_normalized_ = 0;
 };

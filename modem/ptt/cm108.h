@@ -22,7 +22,7 @@ std::array<std::uint8_t, 5> cm108_report(unsigned pin, bool on);
 class Cm108Ptt final : public Ptt {
  public:
   struct Config {
-    std::string path;  // for example /dev/hidraw0
+    std::string path;  // path such as /dev/hidraw0
     unsigned pin = 3;
   };
 

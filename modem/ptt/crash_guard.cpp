@@ -115,7 +115,7 @@ Result<void> CrashGuardedPtt::start() {
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  theirs.reset();  // then the end of that process ends the wait below
+  theirs.reset();  // the end of that process then ends the wait below
   std::array<std::uint8_t, 1> ready;
   if (status != 0 || !posix::receive_some(ours.get(), ready, config_.start_max)) {
     return Error{ErrorCode::io, "the process that unkeys after a crash could not be started"};
@@ -125,7 +125,7 @@ Result<void> CrashGuardedPtt::start() {
 }
 
 void CrashGuardedPtt::unkey_until_confirmed() const {
-  const auto marked = mark(config_.key);  // if that fails, unkeying is more important
+  const auto marked = mark(config_.key);  // unkeying goes on if this fails
   unsigned confirmed = 0;
   for (unsigned n = 0; n < config_.attempts_max; ++n) {
     const bool unkeyed = ptt_->release() && ptt_->confirm_unkeyed();

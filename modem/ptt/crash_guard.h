@@ -23,9 +23,9 @@ class CrashGuardedPtt final : public Ptt {
     /// The second process unkeys until this many attempts in a row were confirmed, because a
     /// command to key may still be on its way in the program that moves the key.
     unsigned confirmations = 6;
-    Duration retry = std::chrono::milliseconds(500);  // between two attempts
-    unsigned attempts_max = 240;                      // then the second process gives up
-    Duration start_max = std::chrono::seconds(5);     // until the second process is ready
+    Duration retry = std::chrono::milliseconds(500);  // time between two attempts
+    unsigned attempts_max = 240;  // the second process gives up after so many attempts
+    Duration start_max = std::chrono::seconds(5);  // limit until the second process is ready
     /// This is the longest time of one burst. It is longer than the limit of the process's own
     /// watchdog.
     Duration keyed_max = std::chrono::seconds(145);
@@ -52,7 +52,7 @@ class CrashGuardedPtt final : public Ptt {
   void unkey_until_confirmed() const;
 
   Config config_;
-  posix::Fd guard_;  // is closed after the key, because it is declared before it
+  posix::Fd guard_;  // closed after the key, because it is declared before the key
   std::unique_ptr<Ptt> ptt_;
 };
 

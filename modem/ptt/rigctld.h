@@ -24,7 +24,7 @@ class RigctldPtt final : public Ptt {
  public:
   struct Config {
     std::uint16_t port = 4532;
-    Duration timeout = std::chrono::milliseconds(500);  // for connecting and for an answer
+    Duration timeout = std::chrono::milliseconds(500);  // limit for connecting and for an answer
     bool data_input = false;                            // keys with "T 3"
     /// A radio that can tell must report within this time after "RPRT 0" that it is unkeyed. The
     /// time is less than that of the samples that a sound card buffers for us.

@@ -38,7 +38,7 @@ class SerialLinePtt final : public Ptt {
  public:
   enum class Line : std::uint8_t { rts, dtr };
   struct Config {
-    std::string path;  // for example /dev/ttyUSB0
+    std::string path;  // path such as /dev/ttyUSB0
     Line line = Line::rts;
     /// The line that does not key stays up, for interfaces that take their supply current from it.
     bool other_line_up = false;

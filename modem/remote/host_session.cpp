@@ -116,7 +116,7 @@ Result<void> HostSession::on_event(const Event& event) {
   if (!ready_) return {};
   Happened happened{.event = event};
   if (auto* started = std::get_if<TransmitStarted>(&happened.event)) {
-    if (!burst_ || burst_->ours != started->id) return {};  // of a previous user
+    if (!burst_ || burst_->ours != started->id) return {};  // the burst belongs to a previous user
     started->id = burst_->theirs;
   } else if (auto* finished = std::get_if<TransmitFinished>(&happened.event)) {
     if (!burst_ || burst_->ours != finished->id) return {};

@@ -46,7 +46,7 @@ struct Hello {
   unsigned version = kVersion;  // the highest version of the user
   friend bool operator==(const Hello&, const Hello&) = default;
 };
-/// `octets` octets follow on the data connection.
+/// So many octets follow on the data connection.
 struct Send {
   BurstId id;
   Mode mode;
@@ -75,8 +75,8 @@ struct Welcome {
 };
 /// The data connection has been made.
 struct Ready {};
-inline constexpr const char* kInUse = "in use";  // by another user
-/// The last line of a connection.
+inline constexpr const char* kInUse = "in use";  // another user has the modem
+/// The last line of a connection that is refused.
 struct Refused {
   std::string why;
 };
@@ -98,7 +98,7 @@ std::string encode(const HostMessage& message);
 Result<UserMessage> parse_user_line(std::string_view line);
 Result<HostMessage> parse_host_line(std::string_view line);
 
-/// This class cuts a stream into lines.
+/// Cuts a stream into lines.
 class LineSplitter {
  public:
   /// Returns too_large, or bad_field for octets that are no text. Nothing may be added after an

@@ -115,7 +115,7 @@ class ModemHost {
   std::optional<ChannelOccupancy> occupied_;
   std::optional<Fault> lost_;
   std::optional<Fault> key_failed_;
-  std::unique_ptr<Modem> modem_;  // last, because its thread wakes us
+  std::unique_ptr<Modem> modem_;  // the last member, because its thread wakes us
 };
 
 }  // namespace s5066::modem

@@ -32,7 +32,7 @@ class RemoteModem final : public Modem {
     std::string address = "127.0.0.1";
     std::uint16_t control_port = 5067;
     std::uint16_t data_port = 5068;
-    std::vector<Mode> receive_modes;  // when empty, the host's own list
+    std::vector<Mode> receive_modes;  // empty: the host's own list
     /// After this time of silence the host counts as gone.
     Duration silence_max = std::chrono::seconds(3);
     /// The host may be this long without sending an octet that it announced, or without taking one
@@ -107,7 +107,7 @@ class RemoteModem final : public Modem {
   std::deque<Command> commands_;
   std::deque<Event> events_;
   std::optional<BurstId> burst_;  // requested, and its end not reported
-  bool started_ = false;          // it has started
+  bool started_ = false;          // the burst has started
   std::optional<Instant> abort_asked_at_;
   bool carrier_ = false;
   bool occupied_ = false;

@@ -58,7 +58,7 @@ class UserSession {
   unsigned agreed_ = 0;
   bool in_use_ = false;
   bool ready_ = false;
-  std::deque<HostMessage> waiting_;  // these wait for octets that have not come
+  std::deque<HostMessage> waiting_;  // messages that wait for octets that have not come
   std::uint64_t moved_ = 0;          // messages that have waited and are done
   std::deque<HostMessage> done_;
   Bytes unclaimed_;

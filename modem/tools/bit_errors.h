@@ -72,8 +72,8 @@ struct BitErrorBounds {
 /// error there is only an upper bound, as if the next frame had an error in one of a thousand bits.
 BitErrorBounds bounds_of(const BitErrorCounts& counts);
 
-double delay_ms(const BitErrorPlan& plan);    // of the latest path
-double doppler_hz(const BitErrorPlan& plan);  // of the path with the largest spread
+double delay_ms(const BitErrorPlan& plan);    // delay of the latest path
+double doppler_hz(const BitErrorPlan& plan);  // spread of the path with the largest spread
 
 /// Returns the members of a JSON object without its braces.
 std::string to_json(const BitErrorPlan& plan, const BitErrorCounts& counts);

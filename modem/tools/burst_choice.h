@@ -40,7 +40,7 @@ class BurstChoice {
   enum class State { undecided, chosen, dropped };
   struct Receiver {
     BurstCollector collector;
-    State state = State::undecided;  // of the burst that is going on
+    State state = State::undecided;  // state of the burst that is going on
   };
   struct Ended {
     std::size_t receiver;
@@ -63,7 +63,7 @@ class BurstChoice {
   std::uint64_t open_max_samples_;
   std::vector<Receiver> receivers_;
   std::vector<Ended> ended_;  // undecided
-  /// The newest chosen burst of each receiver, as the place at which it ended.
+  /// Each receiver has the place at which its newest chosen burst ended.
   std::vector<std::optional<std::uint64_t>> chosen_until_;
   std::optional<std::uint64_t> input_ended_;
 };

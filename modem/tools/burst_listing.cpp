@@ -166,7 +166,7 @@ std::string BurstListing::text_line(const ListedBurst& burst, const std::string&
                                     double end) const {
   const BurstRecord& record = burst.record;
   const std::string source = config_.source.empty() ? "" : config_.source + "  ";
-  if (record.acquired().joined) {  // only its presence is known
+  if (record.acquired().joined) {  // the receiver knows only that a burst is there
     return source + formatted("%s of an unknown mode  noticed %.3f s  ended %.3f s  0 octets  %s\n",
                               waveform_name(record.mode()).c_str(),
                               seconds(record.acquired().at_sample), end, how.c_str());

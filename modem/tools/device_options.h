@@ -14,9 +14,9 @@ namespace s5066::modem::tools {
 
 struct DeviceOptions {
   PortAudioDevice::Config card;
-  std::string cable;      // when not empty, the cable replaces the sound card
+  std::string cable;      // the cable replaces the sound card if this is not empty
   int station = -1;       // end of the cable; -1 takes any free end
-  int round_trip_ms = 0;  // of the sound card; 0 takes the latency that it reports
+  int round_trip_ms = 0;  // round trip of the sound card; 0 takes the latency that it reports
 };
 
 /// Adds these options to those of a subcommand.

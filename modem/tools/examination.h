@@ -48,11 +48,11 @@ class Examination {
   struct Loop {
     bool heard = false;
     std::uint64_t lost = 0;        // samples, as in Sound
-    std::size_t octets = 0;        // sent
-    std::size_t octets_right = 0;  // received without an error
+    std::size_t octets = 0;        // octets that were sent
+    std::size_t octets_right = 0;  // octets that were received without an error
     float snr_db = 0;
     float offset_hz = 0;
-    double round_trip_ms = 0;  // of the device, from taking samples to delivering them
+    double round_trip_ms = 0;  // delay of the device, from taking samples to delivering them
   };
   /// Sends a burst and listens for it until 3 s behind its end. A tone fills the lead.
   Result<Loop> send_around(const Mode& mode, std::size_t octets, Duration lead = {});
@@ -77,7 +77,7 @@ class Examination {
   std::uint64_t lost_ = 0;
   std::uint64_t taken_ = 0;  // samples of the device, including lost ones
   bool keyed_ = false;
-  std::optional<Duration> overdue_at_;  // when time is not that of the samples
+  std::optional<Duration> overdue_at_;  // set when time is not that of the samples
 };
 
 }  // namespace s5066::modem::tools

@@ -29,7 +29,7 @@ inline constexpr const char* kOneWay =
 /// A subcommand that sends bursts needs these options as well.
 struct LeadOptions {
   bool vox = false;               // the radio keys on sound
-  std::optional<double> lead_ms;  // if stated
+  std::optional<double> lead_ms;  // set if stated
   double tail_ms = 0;
 
   Duration lead() const;
@@ -38,7 +38,7 @@ struct LeadOptions {
 
 struct KeyWay {
   std::unique_ptr<Ptt> ptt;  // empty when no way was named
-  std::string setting;       // for a configuration
+  std::string setting;       // setting of a configuration
   std::string confirmed;     // the evidence that the transmitter is unkeyed …
   std::string unconfirmed;   // … or the reason why there is none
 };

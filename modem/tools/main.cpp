@@ -81,7 +81,7 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // the reader of our output may end while a transmitter is keyed
   try {
     return s5066::posix::finish_standard_output("hfmodem", run(argc, argv));
-  } catch (const std::exception& error) {  // from a library, for example without memory
+  } catch (const std::exception& error) {  // a library throws, for example without memory
     std::fprintf(stderr, "hfmodem: %s\n", error.what());
     return s5066::modem::tools::kExitFailed;
   }

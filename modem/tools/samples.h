@@ -21,7 +21,7 @@ struct SourceOptions {
   std::string path;
   std::string raw;        // empty when the file itself states its content
   unsigned rate = 0;      // 0 takes the rate of the file
-  unsigned channels = 1;  // of a raw file
+  unsigned channels = 1;  // channels of a raw file
   unsigned channel = 1;   // the channel that is read; the first is 1
 };
 void describe(SourceOptions& options, boost::program_options::options_description& description);

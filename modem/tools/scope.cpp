@@ -42,7 +42,7 @@ Result<void> follow(Device& device, const std::vector<Mode>& modes, const Argume
   if (!examination) return examination.error();
   BurstReceiver receiver({.modes = modes});
   ScopeView view(stdout, ::isatty(STDOUT_FILENO) == 1);
-  LevelMeter::Reading level;  // of the previous interval
+  LevelMeter::Reading level;  // level of the previous interval
   const std::vector<float> silence(examination->block_samples());
   double since_line = 0;
   double heard = 0;

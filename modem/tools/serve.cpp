@@ -109,7 +109,7 @@ int run_serve(const std::vector<std::string>& arguments) {
   std::unique_ptr<Ptt> ptt = way->ptt ? std::move(way->ptt) : std::make_unique<NoPtt>();
 
   posix::ignore_terminal_stops();
-  block_signals();  // before the threads of the modem and the key start
+  block_signals();  // the threads of the modem and the key start after this
   posix::LogWriter writer;
   control::EventRing events(writer);
   posix::LogLimiter log(events);

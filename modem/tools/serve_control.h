@@ -17,7 +17,7 @@ namespace s5066::modem::tools {
 /// Answers on a control socket in the thread of the host's main loop.
 class ServeControl {
  public:
-  /// All of these outlive the object.
+  /// All arguments must outlive the object.
   ServeControl(const control::EventRing& events, LogSink& log);
 
   Result<void> open(const std::string& path, const ModemHost& host);

@@ -31,7 +31,7 @@ Result<void> run_until_signalled(const std::function<Result<void>()>& run,
   Result<void> ended;
   std::thread server([&] {
     ended = run();
-    kill(getpid(), SIGTERM);  // in case it ended by itself
+    kill(getpid(), SIGTERM);  // the program may have ended by itself
   });
   const sigset_t signals = awaited();
   int signal = 0;

@@ -16,7 +16,7 @@ class ClockDrift {
  public:
   struct Config {
     Duration window = std::chrono::seconds(30);
-    std::size_t windows_min = 4;   // before there is a result
+    std::size_t windows_min = 4;   // windows before there is a result
     std::size_t windows_max = 60;  // earlier ones are dropped
   };
 
@@ -38,7 +38,7 @@ class ClockDrift {
 
   Config config_;
   std::deque<Point> windows_;
-  std::optional<Point> earliest_;  // in the present window
+  std::optional<Point> earliest_;  // earliest point in the present window
   Duration ends_at_{};
 };
 

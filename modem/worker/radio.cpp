@@ -113,7 +113,7 @@ void Radio::cut_burst() {
 /// without its beginning, and the key would be down too short before it.
 void Radio::cut_what_begins_before(std::uint64_t end) {
   const std::uint64_t next = next_to_make();
-  if (!burst_ || burst_->first_at < next) return;  // has begun
+  if (!burst_ || burst_->first_at < next) return;  // the burst has begun
   const std::uint64_t begins = burst_->key_at < next ? burst_->first_at : burst_->key_at;
   if (begins >= end) return;
   fault(FaultKind::samples_dropped,

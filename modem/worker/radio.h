@@ -31,14 +31,14 @@ class Radio {
     std::uint64_t transmit_delay = 0;
     Duration ptt_lead{};
     Duration ptt_tail{};
-    std::vector<Mode> receive_modes;  // when empty, all modes
+    std::vector<Mode> receive_modes;  // empty: all modes
     Duration keyed_margin{};          // added to the time that a burst should be keyed
     Duration keyed_max{};             // includes the margin; a longer burst is refused
     Duration late_max = kBurstLateMax;
     bool full_duplex = false;      // receives while it transmits, on another frequency
     bool lead_tone = false;        // a tone in the lead, for a radio that keys on sound
-    Ms110dChoice ms110d{};         // for bursts that are sent
-    double transmit_level_db = 0;  // see SetTransmitLevel
+    Ms110dChoice ms110d{};         // choices for bursts that are sent
+    double transmit_level_db = 0;  // as in SetTransmitLevel
     /// A longer gap in the received samples ends the burst in it. A shorter gap counts as silence.
     std::uint64_t gap_samples_max = kSampleRate / 2;
   };
@@ -108,7 +108,7 @@ class Radio {
     BurstTransmitter transmitter;
     std::uint64_t key_at = 0;
     std::uint64_t first_at = 0;  // first sample
-    std::uint64_t end_at = 0;    // behind the last sample
+    std::uint64_t end_at = 0;    // first sample behind the last one
     std::uint64_t unkey_at = 0;
     std::uint64_t made = 0;  // samples made so far
     bool announced = false;
@@ -136,7 +136,7 @@ class Radio {
   std::uint64_t next_to_make() const;
 
   Config config_;
-  float gain_;               // of all that is sent
+  float gain_;               // gain of all that is sent
   std::uint64_t clock_ = 0;  // samples received, including lost ones
   bool answered_ = false;    // the newest received block has its answer
   bool device_lost_ = false;
@@ -149,7 +149,7 @@ class Radio {
   std::uint64_t receiver_base_ = 0;  // position of the receiver's sample 0
   bool carrier_ = false;
   OccupancyDetector occupancy_;
-  bool occupied_ = false;  // as last reported
+  bool occupied_ = false;  // state that was reported last
   bool in_gap_ = false;    // the received samples stand for lost ones
   std::vector<float> scratch_;
   std::vector<Event> events_;

@@ -57,9 +57,9 @@ class Worker final : public Modem {
     /// It is a fault as well when it reports receive in no gap between bursts, and these gaps add
     /// up to this.
     Duration unkey_grace_of_gaps = std::chrono::seconds(5);
-    Duration ptt_lead{};                              // from key-down to the first sample
-    Duration ptt_tail{};                              // from the last sample to key-up
-    std::vector<Mode> receive_modes;                  // when empty, all modes
+    Duration ptt_lead{};                              // time from key-down to the first sample
+    Duration ptt_tail{};                              // time from the last sample to key-up
+    std::vector<Mode> receive_modes;                  // empty: all modes
     Duration keyed_margin = std::chrono::seconds(2);  // watchdog: added to the airtime of the burst
     // This is the limit of the watchdog and the longest burst that is taken.
     Duration keyed_max = std::chrono::seconds(140);
@@ -69,8 +69,8 @@ class Worker final : public Modem {
     KeyGuard::Config key_guard;
     bool full_duplex = false;      // receives while it transmits, on another frequency
     bool lead_tone = false;        // sound in the lead, for a radio that keys on sound
-    Ms110dChoice ms110d{};         // for bursts that are sent
-    double transmit_level_db = 0;  // at the start; see SetTransmitLevel
+    Ms110dChoice ms110d{};         // choices for bursts that are sent
+    double transmit_level_db = 0;  // level at the start; see SetTransmitLevel
     // Without a block for this time the device counts as lost; in real time only.
     Duration silence_max = std::chrono::seconds(2);
     // Attempts to open a lost device; without a value there is no limit.
@@ -161,18 +161,18 @@ class Worker final : public Modem {
   std::unique_ptr<Device> device_;
   std::function<void()> notify_;
   Device::Info info_;
-  std::optional<Error> missing_;  // since the start; the device is missing
+  std::optional<Error> missing_;  // reason why the device has been missing since the start
   bool lockstep_ = false;
   std::thread thread_;
 
-  std::unique_ptr<posix::HangWatch> hang_watch_;  // in real time, if on_hang is set
+  std::unique_ptr<posix::HangWatch> hang_watch_;  // set in real time, if on_hang is set
 
   // These members belong to the thread.
   std::unique_ptr<RateAdapter> adapter_;
   std::unique_ptr<Radio> radio_;
-  std::optional<LevelWatch> level_watch_;  // only for sound that has a level
-  ClockFollower sample_clock_;             // since the device was opened
-  std::uint64_t samples_heard_ = 0;        // since the device was opened, without lost samples
+  std::optional<LevelWatch> level_watch_;  // set only for sound that has a level
+  ClockFollower sample_clock_;             // follows the clock since the device was opened
+  std::uint64_t samples_heard_ = 0;  // count since the device was opened, without lost samples
   ClockDrift clock_drift_{{}};
   std::vector<float> received_;
   std::vector<float> made_;
@@ -205,7 +205,7 @@ class Worker final : public Modem {
   mutable Instant newest_reading_{};
   ModemState state_;
 
-  KeyWatchdog key_;  // last, because its thread reads the clock in config_
+  KeyWatchdog key_;  // the last member, because its thread reads the clock in config_
 };
 
 }  // namespace s5066::modem

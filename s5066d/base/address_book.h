@@ -17,7 +17,7 @@ class AddressBook {
  public:
   struct Entry {
     std::string name;
-    std::string call_sign;  // may be empty; groups have none
+    std::string call_sign;  // may be empty; a group has none
     Address address;
 
     friend bool operator==(const Entry&, const Entry&) = default;

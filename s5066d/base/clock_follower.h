@@ -37,7 +37,7 @@ class ClockFollower {
 
  private:
   struct Late {
-    Duration ours{};  // since when it has been late
+    Duration ours{};  // time since which it has been late
     Duration theirs{};
     Duration read_at{};
     Duration least{};

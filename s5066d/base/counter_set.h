@@ -30,7 +30,7 @@ enum class CounterKind : std::uint8_t { counter, gauge };
 template <typename Enum>
 struct CounterInfo {
   Enum counter{};
-  std::string_view name;  // in snake case, unique among all programs
+  std::string_view name;  // name in snake case, unique among all programs
   std::string_view unit;  // plural of what is counted
   std::string_view help;
   CounterKind kind = CounterKind::counter;

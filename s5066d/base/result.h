@@ -14,17 +14,17 @@ namespace s5066 {
 
 enum class ErrorCode : std::uint8_t {
   truncated,       // the input ends too early
-  bad_sync,        // it does not start as it must
+  bad_sync,        // the input does not start as it must
   bad_field,       // a field has a value that the standard or our limits do not allow
   bad_checksum,    // a CRC or hash does not match
-  too_large,       // over a named limit
+  too_large,       // the input exceeds a named limit
   queue_full,      // bounded storage is in use; try later
-  link_down,       // no connection to the peer
+  link_down,       // there is no connection to the peer
   refused,         // the other side refused
   unsupported,     // legal, but not offered here
-  not_found,       // no such thing
-  already_exists,  // it exists already
-  timed_out,       // no answer in the time allowed
+  not_found,       // the thing does not exist
+  already_exists,  // the thing exists already
+  timed_out,       // no answer came in the time allowed
   io,              // the operating system, a device or a file failed
 };
 

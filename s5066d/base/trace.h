@@ -39,15 +39,15 @@ enum class TraceKind : std::uint8_t {
   link_lost,          // the peer stopped answering
   // A U_PDU of our client: a = U_PDU id or 0, b = 1 if it may have been on the air; `discarded`.
   updu_discarded,
-  answer_discarded,        // a delivery confirmation that we had to send; `discarded`
-  spdu_discarded,          // a received S_PDU; `discarded`
-  cpdu_discarded,          // a received C_PDU; `discarded`
-  sent_while_occupied,     // on an occupied channel: a = ms that it had been held back
-  mode_changed,            // of our transmissions to the peer: a = bit/s, b = interleaver
-  mode_advised,            // by the peer, for our transmissions: a = bit/s, b = interleaver
-  mode_refused,            // a mode that we asked the peer for: a = reason (Table C-8)
-  warning_sent,            // a = type of the cause, b = reason
-  clocks_apart,            // our clock is ahead of the peer's: a = lower bound in seconds
+  answer_discarded,     // a delivery confirmation that we had to send; `discarded`
+  spdu_discarded,       // a received S_PDU; `discarded`
+  cpdu_discarded,       // a received C_PDU; `discarded`
+  sent_while_occupied,  // a burst left on an occupied channel: a = ms that it had been held back
+  mode_changed,         // the mode of our transmissions to the peer: a = bit/s, b = interleaver
+  mode_advised,         // the peer advised a mode for our transmissions: a = bit/s, b = interleaver
+  mode_refused,         // a mode that we asked the peer for: a = reason (Table C-8)
+  warning_sent,         // a = type of the cause, b = reason
+  clocks_apart,         // our clock is ahead of the peer's: a = lower bound in seconds
   identification_started,  // our call sign in Morse code; b = air time in ms
   count
 };
@@ -64,20 +64,20 @@ std::string_view to_string(TraceKind kind);
 
 /// Reason why data was discarded.
 enum class DiscardReason : std::uint8_t {
-  expired,         // its time to die had passed
-  not_bound,       // its SAP was not bound
-  not_responding,  // its station did not answer in any of the attempts
+  expired,         // the time to die had passed
+  not_bound,       // the SAP was not bound
+  not_responding,  // the station did not answer in any of the attempts
   no_arq,          // a broadcast session was on
   too_large,
   no_room,
   refused,      // another reason, which the client is told
-  client_gone,  // its client has gone
+  client_gone,  // the client has gone
   damaged,
-  repeated,  // it had been received before
+  repeated,  // the data had been received before
   malformed,
   unsupported,
   no_link,
-  purged,  // by an operator
+  purged,  // an operator purged it
   count
 };
 std::string_view to_string(DiscardReason reason);
@@ -104,21 +104,21 @@ struct Discarded {
 enum class ClientEnd : std::uint8_t {
   unbound,             // the client asked for it
   left,                // the client closed its connection
-  dead_peer,           // its machine does not answer any more
-  idle,                // it did not bind in time
-  inactive,            // it did not answer a keep-alive
+  dead_peer,           // the client's machine does not answer any more
+  idle,                // the client did not bind in time
+  inactive,            // the client did not answer a keep-alive
   partial_primitive,   // a primitive stayed incomplete
-  unread,              // it left too much unread
-  unpaused,            // it ignored flow control
-  invalid_primitives,  // too many
-  expedited_requests,  // too many
-  preempted,           // by a client of higher rank
-  sap_shut,            // by a manager or an operator
+  unread,              // the client left too much unread
+  unpaused,            // the client ignored flow control
+  invalid_primitives,  // the client sent too many
+  expedited_requests,  // the client sent too many
+  preempted,           // a client of higher rank took its place
+  sap_shut,            // a manager or an operator shut the SAP
   broadcast,           // a session without ARQ began, and the client was bound for ARQ
-  displaced,           // it had no bind, and another client connected
+  displaced,           // the client had no bind, and another client connected
   by_operator,
-  tls,          // it began a TLS handshake at a plain port
-  octet_order,  // it sends the low octet first
+  tls,          // the client began a TLS handshake at a plain port
+  octet_order,  // the client sends the low octet first
   count
 };
 /// Returns the reason as text.
@@ -128,13 +128,13 @@ std::string_view to_string(ClientEnd end);
 enum class BindRefusal : std::uint8_t {
   no_room,  // as many clients are bound as allowed, and none of lower rank
   bound_already,
-  sap_not_allowed,   // not allowed to this client
+  sap_not_allowed,   // this client may not use the SAP
   sap_reserved,      // 10 and 11
-  sap_shut,          // by a manager or an operator
+  sap_shut,          // a manager or an operator shut the SAP
   sap_taken,         // another client has it
-  no_arq,            // in a broadcast session
+  no_arq,            // a broadcast session is on
   illegal_service,   // the service type is not in the standard
-  rank_not_allowed,  // not allowed to this client
+  rank_not_allowed,  // this client may not have the rank
   count
 };
 /// Returns the reason as text.
@@ -145,7 +145,7 @@ struct TracedClient {
   ClientId id;
   std::string_view origin;     // valid only during the call
   std::optional<SapId> sap{};  // SAP that it holds
-  std::string_view reason{};   // as text with static storage
+  std::string_view reason{};   // text with static storage
   bool ended_by_node = false;  // ended or refused by the node
 };
 

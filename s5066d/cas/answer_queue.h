@@ -56,9 +56,9 @@ class AnswerQueue {
 
  private:
   const Duration spacing_;
-  std::deque<Answer> waiting_;       // oldest first
+  std::deque<Answer> waiting_;       // the oldest answer comes first
   std::vector<Answer> handed_down_;  // answers that the data transfer sublayer has
-  std::optional<Instant> last_;      // when an answer was last handed down or left
+  std::optional<Instant> last_;      // last time at which an answer was handed down or left
 };
 
 }  // namespace s5066::cas

@@ -688,8 +688,8 @@ void ChannelAccess::hand_down_control(Instant now, CpduId id, Address peer, cons
   request.service = Service::expedited_nonarq;
   request.destination = peer;
   request.cpdu = encode(cpdu);
-  request.in_order = false;  // in order, it would wait at the peer for an earlier damaged one
-  request.time_to_die = now + config_.control_wait_max;  // by then we have given it up as well
+  request.in_order = false;  // a C_PDU in order would wait at the peer for an earlier damaged one
+  request.time_to_die = now + config_.control_wait_max;  // we give it up at that time as well
   request.control_mode = mode;
   actions_.push(std::move(request));
 }
@@ -737,7 +737,8 @@ void ChannelAccess::on_left(Instant now, Link& link) {
     const Address peer = link.info.peer;
     const bool accepted = link.accepted;
     const LinkType crossing = *std::exchange(link.crossing, std::nullopt);
-    link.timers.set(LinkTimer::answer, now + jittered_answer_wait(link));  // in case it is refused
+    // The call may be refused.
+    link.timers.set(LinkTimer::answer, now + jittered_answer_wait(link));
     accept(now, peer, crossing);
     if (accepted) on_link_accepted(now, peer);
   } else if (link.info.state == LinkState::calling && link.accepted) {

@@ -60,8 +60,8 @@ struct Config {
   /// A control C_PDU that could not be sent for this long counts as sent and lost.
   Duration control_wait_max = std::chrono::minutes(10);
 
-  std::size_t nonexclusive_links_max = 8;  // both directions together (B.3(8))
-  bool broadcast_only = false;             // no ARQ, no links (A.1.1.3)
+  std::size_t nonexclusive_links_max = 8;  // links of both directions together (B.3(8))
+  bool broadcast_only = false;             // the node has no ARQ and no links (A.1.1.3)
   std::size_t spdus_outstanding_max = 16384;
   /// Peers that an external process (for example ALE) connects to us and disconnects at both ends
   /// at the same time, so that links to them are made and broken without CAS 1 (B.3 1a).
@@ -84,7 +84,7 @@ struct SpduRequest {
   bool in_order = true;
   bool with_errors = false;  // non-ARQ: the client can use damaged data, too
   std::uint8_t priority = 0;
-  std::uint64_t flow = 0;    // see dts::CpduRequest
+  std::uint64_t flow = 0;    // as in dts::CpduRequest
   std::uint8_t repeats = 0;  // non-ARQ: transmissions after the first
   std::optional<Instant> time_to_die;
 };
@@ -114,7 +114,7 @@ struct LinkMade {  // C_PHYSICAL_LINK_MADE
 struct LinkRejected {  // C_PHYSICAL_LINK_REJECTED
   Address peer;
   std::optional<RejectReason> reason;
-  LinkType type = LinkType::nonexclusive;  // of the link that was called for
+  LinkType type = LinkType::nonexclusive;  // type of the link that was called for
 };
 
 /// We have begun to break the link, for whatever reason. It carries no further ARQ S_PDU. A
@@ -127,7 +127,7 @@ struct LinkClosing {
 struct LinkBroken {  // C_PHYSICAL_LINK_BROKEN
   Address peer;
   LinkEnd end = LinkEnd::by_us;
-  LinkType type = LinkType::nonexclusive;     // of the broken link
+  LinkType type = LinkType::nonexclusive;     // type of the broken link
   BreakReason reason = BreakReason::unknown;  // the peer's, if the peer ended the link
 };
 
@@ -216,19 +216,21 @@ class ChannelAccess {
   };
   struct Link {
     LinkInfo info;
-    bool connected = false;              // the data transfer sublayer holds a connection
-    bool accepted = false;               // ACCEPTED came while another REQUEST was leaving
-    std::optional<LinkType> crossing;    // a REQUEST of the peer came meanwhile
-    bool heard = false;                  // an ARQ D_PDU of the peer's connection has come
-    bool kept = false;                   // a hard link uses it
-    std::optional<Instant> accepted_at;  // when the first ACCEPTED left, or is known to have left
-    bool peer_made_it = false;   // its ARQ data or acknowledgement shows that it has the link too
+    bool connected = false;            // the data transfer sublayer holds a connection
+    bool accepted = false;             // ACCEPTED came while another REQUEST was leaving
+    std::optional<LinkType> crossing;  // a REQUEST of the peer came meanwhile
+    bool heard = false;                // an ARQ D_PDU of the peer's connection has come
+    bool kept = false;                 // a hard link uses it
+    /// Time at which the first ACCEPTED left, or is known to have left.
+    std::optional<Instant> accepted_at;
+    /// ARQ data or an acknowledgement shows that the peer has the link too.
+    bool peer_made_it = false;
     unsigned transmissions = 0;  // number of transmissions of the present REQUEST or BREAK
     bool robust = false;         // the last of them went in the most robust mode
     std::optional<CpduId> leaving;
     BreakReason break_reason = BreakReason::unknown;
     bool by_cas_1 = true;                // CAS 1 made the link, so the peer was asked
-    bool exclusive_afterwards = false;   // it is being broken to make place for an Exclusive link
+    bool exclusive_afterwards = false;   // the link is broken to make place for an Exclusive link
     std::vector<dts::CpduRequest> held;  // ARQ data that waits until ACCEPTED has left
     DeadlineTable<LinkTimer> timers;
   };

@@ -20,7 +20,7 @@ class KnownPeers {
   bool contains(Address peer) const;
 
  private:
-  std::deque<Address> peers_;  // oldest first
+  std::deque<Address> peers_;  // the oldest peer comes first
 };
 
 }  // namespace s5066::cas

@@ -8,7 +8,7 @@
 namespace s5066::cas {
 
 enum class LinkState : std::uint8_t {
-  idle,       // no link; such peers are not in the table
+  idle,       // there is no link; such peers are not in the table
   calling,    // we sent REQUEST
   made_wait,  // we sent ACCEPTED; nothing shows yet that the peer received it
   made,

@@ -52,7 +52,7 @@ class ControlSocket {
   LogSink& log_;
   boost::asio::local::stream_protocol::acceptor acceptor_;
   boost::asio::steady_timer retry_;
-  std::vector<std::weak_ptr<Session>> sessions_;  // oldest first
+  std::vector<std::weak_ptr<Session>> sessions_;  // the oldest session comes first
   std::shared_ptr<int> open_;                     // handlers that outlive stop() find it gone
   bool bound_ = false;
 };

@@ -21,14 +21,14 @@ namespace s5066::control {
 
 struct LoggedEvent {
   std::uint64_t sequence = 0;  // 1 for the first line of the process
-  Duration utc{};              // since 1970
+  Duration utc{};              // time since 1970
   LogLevel level = LogLevel::info;
   std::string line;
 };
 
 /// Conditions of `events`. A line must meet all of them.
 struct EventFilter {
-  std::size_t count = 100;  // at most the last ones
+  std::size_t count = 100;  // limit; only the last lines
   LogLevel least = LogLevel::info;
   std::string event{};      // name of the event; empty: any
   std::string with{};       // a part of the line; empty: any
@@ -42,7 +42,7 @@ struct EventFilter {
 class EventRing final : public LogSink {
  public:
   static constexpr std::size_t kEventsMax = 1000;
-  static constexpr std::size_t kLineOctetsMax = 1024;  // of a line that is kept
+  static constexpr std::size_t kLineOctetsMax = 1024;  // limit of a line that is kept
 
   explicit EventRing(LogSink& sink, std::function<Duration()> utc_clock = posix::utc_now)
       : sink_(sink), utc_clock_(std::move(utc_clock)) {}

@@ -15,7 +15,7 @@ struct SocketConfig {
   std::string path;
   bool group_too = false;  // members of the process's group may connect, not only its user
   std::size_t clients_max = 8;
-  std::size_t request_octets_max = 512;  // with the line feed
+  std::size_t request_octets_max = 512;  // limit with the line feed
   /// True if a descriptor may come with a request. The descriptors that the daemon does not want
   /// are closed on its main loop, and a file system may let that wait, so whoever may connect is
   /// trusted not to pass such files. If false, the system drops the descriptors and the process has

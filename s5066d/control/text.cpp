@@ -136,7 +136,7 @@ std::size_t width_of(const std::string& text) {
   }));
 }
 
-using Column = std::vector<std::string>;  // its title first
+using Column = std::vector<std::string>;  // the first text is the title
 
 std::vector<Column> columns_of(const Message& message, const FieldDescriptor& list) {
   const auto& reflection = *message.GetReflection();

@@ -568,7 +568,8 @@ void ArqSender::restart(LongFrameNumber lwe) {
             [](const Transfer& a, const Transfer& b) { return a.started > b.started; });
   for (Transfer& transfer : begun) {
     note_waiting(transfer.request.flow);
-    waiting_[kFirstLine].push_front(std::move(transfer.request));  // these had their turn before
+    // These C_PDUs had their turn before.
+    waiting_[kFirstLine].push_front(std::move(transfer.request));
   }
   open_.clear();
   current_.reset();

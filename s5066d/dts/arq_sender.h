@@ -37,8 +37,9 @@ class ArqSender {
     std::size_t queue_octets_max;        // C_PDU octets accepted and not yet reported
     bool expedited = false;              // use type 4 instead of types 0 and 2, one C_PDU at a time
     std::size_t segment_octets_max = 0;  // size to grow to if few are lost; 0: keep segment_octets
-    unsigned large_window = 0;  // for a peer that knows types 9 and 10; at most kLargeWindowMax
-    unsigned fair_turn = 0;     // one C_PDU of this many is of the flow served longest ago
+    /// Window for a peer that knows types 9 and 10; at most kLargeWindowMax.
+    unsigned large_window = 0;
+    unsigned fair_turn = 0;  // one C_PDU in so many is of the flow served longest ago
   };
   /// Acknowledgement of the receiving side, in the form that the peer understands.
   using Acknowledgement = std::variant<pdu::Ack, pdu::LongAck>;
@@ -96,8 +97,8 @@ class ArqSender {
 
   /// Effect of an acknowledgement. It changes nothing if it does not fit.
   struct AckEffect {
-    bool fits = false;  // it can belong to our window
-    bool news = false;  // it acknowledges a frame that no acknowledgement did before
+    bool fits = false;  // the acknowledgement can belong to our window
+    bool news = false;  // the acknowledgement is the first for at least one frame
   };
   /// In full duplex `formed_at` is when the peer wrote the acknowledgement: it does not cover
   /// frames that were still on their way.
@@ -156,13 +157,14 @@ class ArqSender {
   class FrameChoice;
   struct Transfer {
     CpduRequest request;
-    std::size_t segmented = 0;       // octets given to frames
-    std::size_t segment_octets = 0;  // of each segment but the last, unless any length is allowed
+    std::size_t segmented = 0;  // octets given to frames
+    /// Length of each segment but the last, unless any length is allowed.
+    std::size_t segment_octets = 0;
     unsigned unacknowledged = 0;
     std::optional<LongFrameNumber> last;  // number of its END frame, once that exists
     std::uint64_t started = 0;            // counts up with each transfer begun
     bool arrived = false;                 // CpduArrived was reported
-    bool expired = false;                 // its expiry was reported
+    bool expired = false;                 // the expiry was reported
   };
 
   /// Queues of waiting C_PDUs: one for each priority, and one for C_PDUs that had begun, which go
@@ -217,7 +219,7 @@ class ArqSender {
   bool rests_ = false;
   Instant sent_until_{};  // end of the last transmission
 
-  std::array<Line, kFirstLine + 1> waiting_;  // not yet segmented
+  std::array<Line, kFirstLine + 1> waiting_;  // C_PDUs that are not yet segmented
   std::map<std::uint64_t, Flow> flows_;       // flows with waiting C_PDUs
   std::map<CpduId, Transfer> open_;           // segmented in part or in full
   std::optional<CpduId> current_;             // the C_PDU being segmented

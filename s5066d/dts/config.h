@@ -29,22 +29,23 @@ struct Config {
   /// most.
   std::size_t segment_octets = 0;
   unsigned window = kWindowMax;
-  unsigned large_window = kLargeWindowMax;               // with peers that offer it
-  Duration transmission_max = kTransmissionMax;          // of the data part
+  unsigned large_window = kLargeWindowMax;               // window with peers that offer it
+  Duration transmission_max = kTransmissionMax;          // limit of the data part
   Duration turnaround = std::chrono::milliseconds(200);  // end of a burst to our own key-down
   Duration reply_margin = std::chrono::seconds(1);       // slack for an answer to be detected
   unsigned replies_missed_max = 8;  // missing replies in a row until the link is lost
   unsigned resyncs_max = 4;         // resyncs in a row without success until the link is lost
   unsigned resets_missed_max = 3;   // resets without an answer until the link is lost
   std::size_t links_max = 16;
-  std::size_t held_octets_max = 2 * 1024 * 1024;  // for each link: received, but not yet in order
+  /// Received octets of each link that are not yet in order.
+  std::size_t held_octets_max = 2 * 1024 * 1024;
   std::size_t link_queue_octets_max = 2 * 1024 * 1024;
-  std::size_t expedited_queue_octets_max = 64 * 1024;  // for each link
+  std::size_t expedited_queue_octets_max = 64 * 1024;  // limit for each link
   std::size_t nonarq_queue_octets_max = 256 * 1024;
   /// One C_PDU of this many begun on a link is of the flow served longest ago; 0: never. The queue
   /// of the sublayer above does the same, and its choice must hold at the antenna.
   unsigned fair_turn = 0;
-  bool offer_extensions = true;  // to peers; used only with peers that offer them too
+  bool offer_extensions = true;  // offers them to peers, and uses them if a peer offers them too
   /// Offers and advertises data rate change, and follows advice (C.6.4): without a message if the
   /// receiver detects the mode by itself, else by agreement.
   bool rate_change = true;
@@ -65,7 +66,7 @@ struct Config {
   /// Repetitions of a type 6 without an answer; then its procedure and its link end
   /// (C.6.4.2(11)).
   unsigned management_repeats_max = 3;
-  std::size_t peers_max = 64;  // with or without a connection; further stations get no answer
+  std::size_t peers_max = 64;  // peers with or without a connection; further stations get no answer
 };
 
 /// Bursts in a row that disagree about a window before it is made to agree.

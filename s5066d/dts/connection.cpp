@@ -87,7 +87,8 @@ template Connection::Verdict Connection::on_data(LongFrameNumber, const pdu::Dat
 
 template <typename Ack>
 Connection::Verdict Connection::on_ack(const Ack& ack, std::optional<Instant> formed_at) {
-  if (resync_.open()) return Verdict::out_of_sync;  // it belongs to the windows before the reset
+  // The D_PDU belongs to the windows before the reset.
+  if (resync_.open()) return Verdict::out_of_sync;
   const ArqSender::AckEffect effect = take_ack(regular_tx_, ack, formed_at);
   if (!effect.fits) {
     // If no frame is out, there is nothing that the acknowledgement could be for.

@@ -801,7 +801,8 @@ TransferAction DataTransfer::take(const pdu::Dpdu& dpdu) {
     default:
       break;
   }
-  if (!record && event == TransferEvent::management) return TransferAction::ignore;  // no room
+  // There is no room for the record.
+  if (!record && event == TransferEvent::management) return TransferAction::ignore;
   if (broadcast_ && event == TransferEvent::management) {
     warnings_.add({source, type, kReasonInvalid});
     return TransferAction::ignore;
@@ -1178,7 +1179,7 @@ std::vector<Address> DataTransfer::resting(bool expedited) const {
 
 // An EOW in a header costs no air time (C.3.2.2).
 void DataTransfer::add_eows(BurstBuilder& burst) {
-  std::size_t copy = 0;  // of the link control that the burst consists of
+  std::size_t copy = 0;  // index of the copy in a burst of link control
   for (auto& dpdu : burst.dpdus()) {
     const Address to = pdu::common_of(dpdu).destination;
     Peer* peer = peers_.find(to);

@@ -44,7 +44,7 @@ bool needs_connection(const pdu::Dpdu& dpdu);
 class DataTransfer {
  public:
   DataTransfer(const Config& config, Rng& rng, Counters& counters, TraceSink& trace);
-  DataTransfer(const DataTransfer&) = delete;  // its parts refer to its settings
+  DataTransfer(const DataTransfer&) = delete;  // the parts refer to the settings
   DataTransfer& operator=(const DataTransfer&) = delete;
 
   // --- From the channel access sublayer ---
@@ -98,7 +98,7 @@ class DataTransfer {
   struct ConnectionStatus {
     std::size_t octets_queued = 0;  // C_PDU octets accepted and not yet reported
     std::uint64_t octets_acknowledged = 0;
-    modem::Mode mode;                         // of our transmissions
+    modem::Mode mode;                         // mode of our transmissions
     std::optional<modem::Mode> advised = {};  // the peer's advice for our transmissions
     // Why the peer refused the mode that we asked for last.
     std::optional<pdu::DrcReason> refused = {};
@@ -121,8 +121,8 @@ class DataTransfer {
     modem::BurstId id;
     modem::Mode mode;
     std::optional<Address> peer;  // peer whose connection it serves
-    bool managed = false;         // it carries type 6 instead of data
-    bool identifies = false;      // it is the call sign in Morse code
+    bool managed = false;         // the burst carries type 6 instead of data
+    bool identifies = false;      // the burst is the call sign in Morse code
     struct Told {
       Address peer;
       std::optional<modem::Mode> advice;
@@ -130,7 +130,7 @@ class DataTransfer {
     std::vector<Told> told;              // EOWs in its headers
     std::optional<Address> turn_given;   // station that was asked for an answer
     std::vector<std::size_t> ends = {};  // end of each of its D_PDUs, in octets
-    std::optional<Instant> began = {};   // when it began at the antenna
+    std::optional<Instant> began = {};   // time at which the burst began at the antenna
     Instant give_up_at{};
   };
   /// A received D_PDU while it is handled.

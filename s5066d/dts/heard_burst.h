@@ -24,11 +24,11 @@ struct HeardBurst {
   Instant bits_until{};          // expected time of the next bit
   std::optional<Address> source;
   ReceptionMeter meter{mode};
-  std::optional<Instant> announced;  // its announced end
-  bool beside_own = false;           // it began while we sent
-  bool data = false;                 // it carried more than acknowledgements
-  bool managed = false;              // it carried a type 6
-  bool link_control = false;         // it carried a type 8, mostly control of a link
+  std::optional<Instant> announced;  // end that the burst announced
+  bool beside_own = false;           // the burst began while we sent
+  bool data = false;                 // the burst carried more than acknowledgements
+  bool managed = false;              // the burst carried a type 6
+  bool link_control = false;         // the burst carried a type 8, mostly control of a link
 };
 
 }  // namespace s5066::dts

@@ -19,7 +19,7 @@ class Identification {
  public:
   struct Config {
     std::string text;     // empty: the station does not identify itself
-    Duration interval{};  // between two identifications; 0: it does not, either
+    Duration interval{};  // time between two identifications; 0: there are none
   };
 
   explicit Identification(Config config) : config_(std::move(config)) {}

@@ -21,7 +21,7 @@ class MessageExchange {
   /// Result of a type 6 of the peer.
   struct Heard {
     bool acknowledged = false;         // our message has arrived, which ends it
-    bool repeated = false;             // it carried a message received before
+    bool repeated = false;             // the message had been received before
     std::optional<Message> message{};  // the new message, if it carried one
   };
 
@@ -29,7 +29,7 @@ class MessageExchange {
   enum class Until : std::uint8_t {
     acknowledged,
     stopped,  // the peer answers with a message; its reader calls stop()
-    sent,     // no answer is expected; sent again if the peer repeats its own
+    sent,     // no answer is expected; the message is sent again if the peer repeats its own
   };
 
   /// Takes a message to be sent; it replaces the one before.

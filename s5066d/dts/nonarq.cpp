@@ -213,7 +213,7 @@ void NonarqSender::fill(bool expedited, Address source, const Share& share, Inte
       if (n < std::min(piece, kSegmentOctetsUseful)) return;
       const std::size_t octets = pdu::nonarq_octets(n);
       if (!t.cpdu_id) t.cpdu_id = new_id(expedited);
-      if (!t.cpdu_id) return;  // none is free
+      if (!t.cpdu_id) return;  // no ID is free
       if (next_copy) --t.copies_left;
       t.sent = from_octet;
       octets_left -= octets;
@@ -464,7 +464,7 @@ void NonarqReceiver::on_deadline(Instant now) {
 std::optional<Instant> NonarqReceiver::next_deadline() const {
   std::optional<Instant> next;
   for (const auto& [key, context] : contexts_) {
-    if (context.expired) continue;  // it waits for an older one
+    if (context.expired) continue;  // the C_PDU waits for an older one
     if (!next || context.window_end < *next) next = context.window_end;
   }
   return next;

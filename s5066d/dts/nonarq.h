@@ -26,8 +26,9 @@ class NonarqSender {
     /// 1..kSegmentOctetsMax. If the parts of a C_PDU are useful one by one, a segment lasts 15 s at
     /// most.
     std::size_t segment_octets;
-    std::size_t segment_octets_once;  // for a C_PDU that is useful only whole and sent only once
-    std::size_t queue_octets_max;     // C_PDU octets accepted and not yet sent
+    /// Length for a C_PDU that is useful only whole and sent only once.
+    std::size_t segment_octets_once;
+    std::size_t queue_octets_max;  // C_PDU octets accepted and not yet sent
   };
 
   /// C_PDU IDs start at random, so that a restarted station does not repeat recent ones.
@@ -94,14 +95,14 @@ class NonarqSender {
   };
   struct Transfer {
     CpduRequest request;
-    std::optional<std::uint16_t> cpdu_id;  // from its first segment on
+    std::optional<std::uint16_t> cpdu_id;  // set from the first segment on
     std::optional<Instant> window_end;     // window announced last under this ID
     Duration past_end{};    // time between the end of its transmission and the end of its window
     unsigned renewals = 0;  // restarts because its window was over too soon
     // Transmission in which it was put off, because the next one holds it.
     std::optional<std::uint64_t> put_off;
     std::size_t sent = 0;         // octets of the current copy
-    unsigned copies_left = 0;     // after the current one
+    unsigned copies_left = 0;     // copies after the current one
     std::size_t sent_before = 0;  // both values as they were before the last fill
     unsigned copies_before = 0;
     std::vector<Copy> copies;  // copies that end in the last fill
@@ -150,7 +151,7 @@ class NonarqReceiver {
     std::size_t contexts_max = 64;  // C_PDUs begun and not delivered
     std::size_t cpdu_octets_max = kCpduOctetsMax;
     std::size_t known_octets_max = 4 << 20;              // memory for delivered C_PDUs
-    Duration window_default = std::chrono::seconds(60);  // if the sender gives no window
+    Duration window_default = std::chrono::seconds(60);  // window if the sender gives none
     // A C_PDU is remembered for this time after its window.
     Duration memory = std::chrono::seconds(60);
   };
@@ -202,7 +203,7 @@ class NonarqReceiver {
 
   Config config_;
   Counters& counters_;
-  Contexts contexts_;  // not delivered
+  Contexts contexts_;  // C_PDUs that are not delivered
   Contexts known_;     // delivered; kept only to recognise repetitions
   std::size_t known_octets_ = 0;
   Instant now_{};  // the time is at least this

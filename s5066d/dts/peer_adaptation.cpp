@@ -43,7 +43,7 @@ constexpr std::uint32_t kStepMax = 4;
 /// Time for which an unanswered mode is not tried again; it doubles each further time.
 constexpr Duration kUnansweredWait = std::chrono::minutes(10);
 constexpr unsigned kUnansweredDoublingsMax = 5;
-constexpr Duration kUnansweredMemory = std::chrono::hours(1);  // after the end of that time
+constexpr Duration kUnansweredMemory = std::chrono::hours(1);  // counted from the end of that time
 /// Largest number of remembered transmissions; more in a row than may go without an answer.
 constexpr std::size_t kSentMax = 64;
 

@@ -42,7 +42,7 @@ class PeerAdaptation {
                    const PeerControl& control, std::uint8_t extensions);
   struct Advice {
     modem::Mode preferred;
-    std::optional<modem::Mode> given;  // none is given if the peer would not react well
+    std::optional<modem::Mode> given;  // no mode is given if the peer would not react well
   };
   /// Returns the advice for the peer; empty until one of its transmissions was measured.
   std::optional<Advice> advice(const PeerControl& control, const Connection& connection);
@@ -86,13 +86,13 @@ class PeerAdaptation {
   struct Probe {
     modem::Mode advised;
     modem::Mode before;
-    bool followed = false;  // it changed without having asked
+    bool followed = false;  // the peer changed its mode without having asked
   };
   /// A mode that the peer advised but in which it answered nothing.
   struct Unanswered {
     modem::Mode mode;
     unsigned times = 0;
-    Instant until{};  // until then neither this mode nor a less robust one is used
+    Instant until{};  // time until which neither this mode nor a less robust one is used
   };
   struct Sent {
     Instant until{};
@@ -128,15 +128,15 @@ class PeerAdaptation {
   std::optional<modem::Mode> received_mode_;  // mode of the last one
   std::uint32_t received_max_bps_ = 0;        // fastest rate of which anything was received
   std::optional<modem::Mode> advised_mode_;   // advice sent since the last one
-  Instant advised_at_{};                      // when that advice was sent
+  Instant advised_at_{};                      // time at which that advice was sent
   std::optional<modem::Mode> agreed_mode_;    // mode of one received as agreed
   std::optional<Probe> probe_;                // tests whether the peer changes by the procedure
 
   // Our transmissions:
-  std::optional<RateSelector> guess_;         // while the peer advises nothing
+  std::optional<RateSelector> guess_;         // used while the peer advises nothing
   std::vector<Unanswered> unanswered_;        // modes that were not answered
   std::optional<modem::Mode> answered_mode_;  // mode of the last data that was answered
-  std::vector<modem::Mode> answered_modes_;   // all modes in which data was, on this connection
+  std::vector<modem::Mode> answered_modes_;   // all modes in which data was sent on this connection
   std::optional<modem::Mode>
       requested_mode_;                       // mode that we asked the peer for by data rate change
   std::optional<modem::Mode> refused_mode_;  // mode that the peer refused

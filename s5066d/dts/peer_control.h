@@ -21,7 +21,7 @@ class PeerControl {
  public:
   struct Config {
     Address self;
-    modem::Mode mode;             // of our transmissions, until another one is agreed on
+    modem::Mode mode;             // mode of our transmissions, until another one is agreed on
     bool rate_change = true;      // data rate change is offered
     bool full_duplex = false;     // we receive while we send, on another frequency
     std::uint8_t extensions = 0;  // bits that we offer (EOW type 14)
@@ -155,7 +155,7 @@ class PeerControl {
   std::optional<modem::Mode> advice_;
   bool advise_with_data_ = false;
   bool one_choice_ = false;
-  std::vector<modem::Mode> advices_sent_;  // on this connection, each mode once
+  std::vector<modem::Mode> advices_sent_;  // advices on this connection, each mode once
   bool asks_ = false;
   /// Last advice of the peer.
   struct Advised {

@@ -25,7 +25,7 @@ namespace s5066::dts {
 struct SetUpNews {
   std::optional<std::uint8_t> offered;  // bits of EOW type 14
   std::optional<pdu::Eow> advice;       // EOW type 13
-  Instant at{};                         // when the last of it came
+  Instant at{};                         // time at which the last of it came
 };
 
 struct Peer {

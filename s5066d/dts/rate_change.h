@@ -22,8 +22,8 @@ class RateChange {
  public:
   struct Config {
     modem::Mode mode;                        // mode of our transmissions at the beginning
-    bool capable = true;                     // if false, every request is refused (C.6.4(2))
-    bool outranks = true;                    // if two requests cross, ours stands
+    bool capable = true;                     // every request is refused if this is false (C.6.4(2))
+    bool outranks = true;                    // our request stands if two requests cross
     std::vector<modem::Mode> unusable = {};  // modes in which we cannot transmit
     std::vector<modem::Mode> listened = {};  // modes that our receiver decodes; see modem::is_heard
   };

@@ -36,7 +36,7 @@ std::vector<modem::Mode> modes_of_one_choice(const modem::Mode& like, const Rate
 struct Reception {
   modem::Mode mode;
   std::size_t octets = 0;         // octets that it held, as far as is known
-  std::size_t octets_intact = 0;  // those of them in D_PDUs without error
+  std::size_t octets_intact = 0;  // octets in D_PDUs without error
   unsigned blocks = 1;            // weight of the share of intact octets
   std::optional<double> snr_db;   // mean of the blocks; empty: known only by acknowledgements
   double spread_db = 0;           // standard deviation of the blocks
@@ -50,8 +50,8 @@ class RateSelector {
  public:
   struct Config {
     std::vector<modem::Mode> modes;  // slowest first
-    modem::Mode start;               // until a transmission has been measured
-    Duration transmission_max;       // for a peer that has much to send
+    modem::Mode start;               // mode until a transmission has been measured
+    Duration transmission_max;       // limit for a peer that has much to send
     bool by_agreement = false;       // changes need messages
   };
 
@@ -85,7 +85,7 @@ class RateSelector {
   /// Failures of a mode that is not received, although the SNR should suffice.
   struct Failure {
     int waits = 0;       // receptions during which it is not chosen
-    int next_waits = 0;  // the same after its next failure
+    int next_waits = 0;  // value of `waits` after the next failure
     unsigned times = 0;  // transmissions in it since one was heard
     unsigned empty = 0;  // transmissions in a row that were lost almost completely
     double at_db = 0;    // SNR at the last failure
@@ -129,20 +129,20 @@ class RateSelector {
   bool one_choice_ = false;
   std::optional<double> snr_db_;
   double snr_variance_ = 0;
-  double measured_db_ = 0;             // last measured SNR, without assumptions
+  double measured_db_ = 0;             // SNR that was measured last, without assumptions
   bool blind_ = true;                  // no SNR is ever reported: only the offsets change
   bool snr_stale_ = false;             // the SNR is assumed, not measured
   double steadiness_ = 0;              // 0 if the channel fades, 1 if all blocks have one SNR
-  std::optional<double> correlation_;  // of blocks with the short interleaver
+  std::optional<double> correlation_;  // correlation of blocks with the short interleaver
   std::array<std::optional<double>, 2> spread_db_;  // measured, for each kind of interleaver
   ModeOffsets offsets_;
-  std::vector<Failure> failures_;  // by mode
+  std::vector<Failure> failures_;  // one entry for each mode
   std::uint32_t rate_max_bps_ = UINT32_MAX;
   Instant heard_at_{};
   std::array<std::size_t, 3> octets_{};  // sizes of the last transmissions
   std::size_t receptions_ = 0;
   bool data_heard_ = false;        // more than type 6 and link control
-  std::size_t octets_before_ = 0;  // in earlier parts of the present transmission
+  std::size_t octets_before_ = 0;  // octets in earlier parts of the present transmission
   std::size_t octets_intact_before_ = 0;
   bool bulk_ = false;
   unsigned lost_in_row_ = 0;

@@ -52,7 +52,7 @@ class ReceptionMeter {
   modem::Mode mode_;
   std::vector<Piece> pieces_;
   unsigned blocks_ = 0;
-  std::size_t octets_ = 0;  // that came
+  std::size_t octets_ = 0;  // octets that came
   std::size_t intact_ = 0;
   double last_db_ = 0;
 };

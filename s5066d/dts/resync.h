@@ -20,7 +20,7 @@ class Resync {
   /// Changes of our windows that a type 3 D_PDU asks for.
   struct Effects {
     bool restart_all = false;                    // set all pointers to their initial values
-    bool restart_tx = false;                     // before we announce our TX LWE
+    bool restart_tx = false;                     // set before we announce our TX LWE
     std::optional<FrameNumber> restart_rx = {};  // new RX LWE
     bool answered = false;                       // the exchange that we began is complete
   };

@@ -23,7 +23,7 @@ LongFrameNumber RxWindow::lengthened(FrameNumber number) const {
 // announced, and need not be (C.6.3.2).
 RxWindow::Place RxWindow::place(LongFrameNumber number, const pdu::DataFlags& flags,
                                 unsigned frames_max) const {
-  const int n = ahead(lwe_, number);  // all counted from RX LWE
+  const int n = ahead(lwe_, number);  // positions counted from RX LWE
   const int uwe = ahead(lwe_, uwe_);
   const int top = static_cast<int>(frames_max) - 1;
   const int bottom = uwe - top;

@@ -18,7 +18,7 @@ class RxWindow {
 
   enum class Place {
     fresh,          // inside the window and not received before
-    duplicate,      // received before; to be acknowledged again
+    duplicate,      // the frame was received before, and is acknowledged again
     out_of_window,  // neither accepted nor acknowledged (C.6.2(15)); the peers disagree
   };
 

@@ -22,7 +22,7 @@ class SegmentSize {
   struct Config {
     std::size_t start;
     std::size_t min;
-    std::size_t max;  // if equal to `min`, the length is fixed
+    std::size_t max;  // the length is fixed if this equals `min`
   };
   explicit SegmentSize(const Config& config);
 

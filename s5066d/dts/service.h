@@ -69,7 +69,7 @@ struct CpduArrived {
 };
 
 enum class CpduFailure : std::uint8_t {
-  not_connected,  // no ARQ connection to the destination, or it was terminated
+  not_connected,  // there is no ARQ connection to the destination, or it was terminated
   expired,        // time to die has passed; no copy of non-ARQ data has left
   queue_full,
   unsupported,  // the service is not offered
@@ -134,7 +134,7 @@ struct WarningTransmitted {
 struct DataRateAdvised {
   Address peer;
   modem::Mode mode;
-  bool equal = false;  // its own transmissions will then use the same mode
+  bool equal = false;  // the peer's own transmissions will then use the same mode
 };
 
 /// Our transmissions to the peer use this mode from now on.

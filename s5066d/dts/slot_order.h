@@ -61,8 +61,8 @@ class SlotOrder {
 
   Address self_;
   std::map<Address, Instant> heard_at_;  // includes this station, when it transmitted
-  bool new_ = false;                     // its last transmission made it count as on the air
-  std::optional<Instant> called_at_;     // stations that heard the call count it
+  bool new_ = false;                  // our last transmission made this station count as on the air
+  std::optional<Instant> called_at_;  // stations that heard the call count it
   std::optional<Address> began_last_;
 };
 

@@ -48,12 +48,13 @@ enum class TransferAction : std::uint8_t {
   process,             // acknowledge if it asks for that, go on sending what is allowed
   warn_not_connected,  // WARNING with reason 1
   warn_wrong_state,    // WARNING with reason 3, without processing
-  warn_unless_known,   // the same, except for a copy of an acknowledgement received before
-  initialise,          // start a fresh ARQ machine
-  clear,               // delete all state of the connection
+  /// As warn_wrong_state, except for a copy of an acknowledgement received before.
+  warn_unless_known,
+  initialise,  // start a fresh ARQ machine
+  clear,       // delete all state of the connection
   ignore,
   reject,
-  send,  // as soon as the work of this state allows it
+  send,  // sends as soon as the work of this state allows it
 };
 
 struct TransferStep {

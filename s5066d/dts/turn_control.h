@@ -172,16 +172,16 @@ class TurnControl {
   bool wanted_ = false;
   bool keyed_ = false;
   bool own_turn_ = false;  // the last transmission heard asked us
-  Instant heard_until_{};  // when its end was known here
+  Instant heard_until_{};  // time at which its end was known here
   bool answer_owed_ = false;
   // Turns taken in a row in one exchange, since an answer that asked for none.
   unsigned own_turns_ = 0;
   bool own_last_ = false;  // the last transmission was ours, and no station has the next turn
-  std::optional<Instant> run_since_;  // since then we took every turn and left none
-  Instant accompanied_until_{};       // until then at least one other station counts as on the air
-  Instant shared_until_{};            // until then more than one other counts as on the air
+  std::optional<Instant> run_since_;  // time since which we took every turn and left none
+  Instant accompanied_until_{};  // time until which at least one other station counts as on the air
+  Instant shared_until_{};       // time until which more than one other counts as on the air
   Duration longest_preamble_{};
-  Instant preamble_until_{};  // until then longest_preamble_ counts
+  Instant preamble_until_{};  // time until which longest_preamble_ counts
 
   std::optional<Instant> carrier_since_;
   bool announced_ = false;        // the transmission being received announced its end
@@ -190,8 +190,8 @@ class TurnControl {
   Instant quiet_since_{};  // end of the last transmission, announced or seen, ours or another's
   Instant own_ended_{};    // end of our last transmission
   Instant refused_until_{};
-  Instant slots_since_{};  // end of the last transmission that all stations know of
-  Instant spares_at_{};    // when stations not heard yet last had their chance, as far as we know
+  Instant slots_since_{};          // end of the last transmission that all stations know of
+  Instant spares_at_{};            // last chance of stations not heard yet, as far as we know
   std::optional<Address> source_;  // sender of the transmission being received, by its first D_PDU
   // Station that the last transmission asked; the next one is its answer.
   std::optional<Address> asked_;
@@ -211,7 +211,7 @@ class TurnControl {
   struct Backoff {
     Instant from{};
     Duration wait{};     // time before the round begins, or to the slot if there are no rounds
-    Duration to_slot{};  // from the beginning of a round to our slot
+    Duration to_slot{};  // time from the beginning of a round to our slot
     Duration round{};    // length of a round; zero: no other station counts the same slots
     bool leaves_spares = false;  // one round is left to stations not heard yet
   };

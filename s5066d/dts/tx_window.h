@@ -28,7 +28,7 @@ struct TxFrame {
   pdu::DataFlags flags;  // start, end, in_order, drop; the window edges are set when it is sent
   Bytes segment;
   bool acknowledged = false;
-  bool due = true;  // to be sent in the next transmission
+  bool due = true;  // the frame goes in the next transmission
   /// Full duplex: end of its transmission; an answer formed later covers the frame.
   std::optional<Instant> sent_until;
   std::uint32_t transmissions = 0;

@@ -31,7 +31,7 @@ class InputRate {
 
  private:
   const Config config_;
-  Instant empty_at_{};  // when all that was taken is paid for
+  Instant empty_at_{};  // time at which all that was taken is paid for
   std::optional<Instant> resumes_at_;
 };
 

@@ -81,7 +81,7 @@ ManagementLines link_lines(const NodeStatus& status) {
   }
   std::set<Address> listed;
   for (const sap::HardLinkInfo& link : status.hard_links) {
-    if (!listed.insert(link.peer).second) continue;  // it waits for the end of the earlier one
+    if (!listed.insert(link.peer).second) continue;  // a link waits for the end of the earlier one
     const std::string name = "hard_link." + to_string(link.peer) + ".";
     lines.add(name + "owner_sap", (link.we_called ? link.local_sap : link.remote_sap).value);
     lines.add(name + "priority", link.priority);

@@ -38,7 +38,8 @@ struct NodeConfig {
   cas::Config cas;               // exchange_time and longest_cpdu_time are computed from the mode
   sap::Config sap;               // address is filled in from dts
   std::size_t clients_max = 16;  // bound at a time
-  std::size_t clients_unbound_max = 16;  // not yet bound, or only probing; at least 1
+  /// Clients that are not yet bound, or only probe; at least 1.
+  std::size_t clients_unbound_max = 16;
   Duration partial_primitive_timeout = std::chrono::seconds(60);
   /// Octets that a client may leave unread before it is closed (it must always accept,
   /// A.2.1.14(5)).
@@ -182,11 +183,11 @@ class Node {
     bool backlogged = false;
     bool understood = false;  // a complete frame has come
     std::optional<Instant> partial_since;
-    std::optional<Instant> held_since;  // since when the framer holds its octets
+    std::optional<Instant> held_since;  // time since which the framer holds its octets
     std::uint64_t sent_octets = 0;
     std::uint64_t taken_octets = 0;
     struct Receipt {
-      std::uint64_t end = 0;  // of the indication, in octets sent
+      std::uint64_t end = 0;  // end of the indication, in octets sent
       sap::ReceiptId id;
     };
     // Indications of which the subnetwork interface wants to know when they are taken.
@@ -231,7 +232,7 @@ class Node {
   std::map<ClientId, Client> clients_;
   /// No client is due before this time, which may be too early.
   std::optional<Instant> next_client_deadline_;
-  std::vector<ClientId> resumed_;  // they may have frames that arrived before their pause
+  std::vector<ClientId> resumed_;  // clients that may have frames from before their pause
   std::uint32_t last_client_id_ = 0;
   std::map<Address, Instant> idle_since_;  // peers whose link or call has ended
   bool modem_working_ = true;

@@ -36,8 +36,8 @@ void append_capture_record(Duration since_epoch, ByteSpan frame, Bytes& out) {
   const auto microseconds = since_epoch.count() / 1000;
   put_u32_le(out, static_cast<std::uint32_t>(microseconds / 1'000'000));
   put_u32_le(out, static_cast<std::uint32_t>(microseconds % 1'000'000));
-  put_u32_le(out, static_cast<std::uint32_t>(frame.size()));  // in the file
-  put_u32_le(out, static_cast<std::uint32_t>(frame.size()));  // on the air
+  put_u32_le(out, static_cast<std::uint32_t>(frame.size()));  // octets in the file
+  put_u32_le(out, static_cast<std::uint32_t>(frame.size()));  // octets on the air
   append(out, frame);
 }
 

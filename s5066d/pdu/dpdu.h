@@ -59,7 +59,7 @@ struct Common {
 /// The flags of DATA-ONLY and DATA-ACK (C.3.3).
 struct DataFlags {
   bool start = false;     // first segment of its C_PDU
-  bool end = false;       // last segment of its C_PDU
+  bool end = false;       // the segment is the last of its C_PDU
   bool in_order = false;  // DELIVER IN ORDER
   bool drop = false;      // DROP C_PDU: this and its other segments are void
   bool uwe = false;       // the number is the sender's TX UWE
@@ -69,7 +69,7 @@ struct DataFlags {
 
 /// RX LWE and the bits for the frames after it (C.3.4).
 struct Ack {
-  FrameNumber rx_lwe;  // oldest frame not yet received
+  FrameNumber rx_lwe;  // number of the oldest frame not yet received
   Bytes selective;     // 0..16 octets; bit k of octet j stands for rx_lwe + 1 + 8j + k
   friend bool operator==(const Ack&, const Ack&) = default;
 };
@@ -132,7 +132,7 @@ struct Reset {  // type 3, RESET/WIN RESYNC (C.3.6)
 struct ExpeditedData {  // type 4, EXPEDITED DATA-ONLY (C.3.7)
   Common common;
   bool start = false;        // first segment of its C_PDU
-  bool end = false;          // last segment of its C_PDU
+  bool end = false;          // the segment is the last of its C_PDU
   std::uint8_t cpdu_id = 0;  // 4 bits
   FrameNumber number;
   Bytes segment;

@@ -15,17 +15,17 @@ namespace s5066::pdu {
 /// EOW types of Table C-4; 8 to 15 are for users to define.
 enum class EowType : std::uint8_t {
   none = 0,
-  drc_request = 1,  // also an advisory
+  drc_request = 1,  // the same type is an advisory
   drc_response = 2,
   unrecognised = 3,
   capability = 4,
   frequency_request = 5,   // Annex I
   frequency_response = 6,  // Annex I
-  hdr_request = 7,         // only in a type 6, with an extension
+  hdr_request = 7,         // used only in a type 6, with an extension
   /// A type of this suite: an advisory type 1 that also offers all extensions that the peer has
   /// offered.
   offering_advice = 13,
-  extensions = 14,  // of this suite: extensions of the standard, offered to a peer
+  extensions = 14,  // type of this suite: extensions of the standard, offered to a peer
 };
 
 /// Bits of type 14. An extension is used only with a peer that has offered it.
@@ -94,7 +94,7 @@ inline constexpr std::uint8_t kArcs = 0x01;
 struct HdrRequest {
   std::uint8_t waveform = 0;         // 5 bits
   std::uint8_t channels = 1;         // 1..8
-  std::uint32_t rate_bps = 0;        // of each channel
+  std::uint32_t rate_bps = 0;        // rate of each channel
   std::uint16_t interleaver_cs = 0;  // hundredths of a second
   friend bool operator==(const HdrRequest&, const HdrRequest&) = default;
 };

@@ -31,7 +31,7 @@ struct Header {
   Common common;
   std::uint8_t type = 0;
   ByteSpan specific;               // type-specific part (C.3.2.7)
-  std::size_t octets = 0;          // from sync to the end of the CRC-16
+  std::size_t octets = 0;          // length from sync to the end of the CRC-16
   std::size_t segment_octets = 0;  // SIZE OF SEGMENTED C_PDU, if there is a segment
 
   /// I and I+C frames (C.3.1): a segment and its CRC-32 follow the header.

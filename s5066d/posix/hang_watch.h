@@ -40,7 +40,7 @@ class HangWatch {
   std::mutex mutex_;  // guards everything below
   std::condition_variable wake_;
   bool stopping_ = false;
-  std::thread thread_;  // last, because it reads everything above
+  std::thread thread_;  // the last member, because it reads everything above
 };
 
 }  // namespace s5066::posix

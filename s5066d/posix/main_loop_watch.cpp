@@ -32,7 +32,7 @@ void MainLoopWatch::turned() {
   const Duration now = monotonic_now();
   if (!service_.config().watchdog || now - told_at_ < tick_) return;
   told_at_ = now;
-  tell("WATCHDOG=1", ServiceManager::Full::leave_out);  // nothing may hold up the loop
+  tell("WATCHDOG=1", ServiceManager::Full::leave_out);  // a full queue must not hold up the loop
 }
 
 void MainLoopWatch::stopping() {

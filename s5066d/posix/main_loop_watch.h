@@ -58,7 +58,8 @@ class MainLoopWatch {
   LogSink& log_;
   const Duration tick_;
   Duration told_at_{};
-  std::unique_ptr<HangWatch> hang_watch_;  // last, because its thread uses what is above
+  /// The last member, because its thread uses all of the above.
+  std::unique_ptr<HangWatch> hang_watch_;
 };
 
 }  // namespace s5066::posix

@@ -23,7 +23,7 @@ Result<Bytes> read_sealed_file(int file, std::size_t octets_max);
 /// The descriptor that came with the octets of a local socket.
 struct PassedFile {
   Fd file;
-  bool more = false;  // others came, too, or could not be taken; they are closed
+  bool more = false;  // other files came, too, or could not be taken; they are closed
 };
 
 /// Sends octets with a descriptor. Returns how many were sent, perhaps not all; the descriptor went

@@ -87,12 +87,12 @@ class AsioDriver {
   LogSink& log_;
   boost::asio::steady_timer timer_;
   StepLimit steps_;
-  std::optional<Instant> armed_for_;        // when the timer will fire; nothing is due before
+  std::optional<Instant> armed_for_;        // time at which the timer fires; nothing is due before
   std::optional<modem::BurstId> to_abort_;  // aborted once the modem has room for the command
   ModemPort* modem_ = nullptr;
   ClientPort* clients_ = nullptr;
   bool stopped_ = false;
-  dts::Duplex duplex_ = dts::Duplex::half;  // as last logged
+  dts::Duplex duplex_ = dts::Duplex::half;  // state that was logged last
 };
 
 }  // namespace s5066::runtime

@@ -88,7 +88,7 @@ class ConnectionGate {
   std::vector<Share> shares_of(const Peer& peer) const;
 
   SisListenerConfig config_;
-  std::vector<std::optional<Network>> networks_;  // of config_.allow; empty: any address
+  std::vector<std::optional<Network>> networks_;  // networks of config_.allow; empty: any address
   std::map<Key, Source> sources_;
   std::size_t connections_ = 0;
 };

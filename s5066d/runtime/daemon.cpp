@@ -88,7 +88,7 @@ Daemon::Daemon(const config::NodeSetup& setup, std::uint64_t seed, LogSink& log,
       signals_(io_),
       utc_timer_(io_),
       watch_timer_(io_),
-      trace_(events_),  // it limits its lines by the sample clock
+      trace_(events_),  // the trace limits its lines by the sample clock
       rng_(seed),
       node_(setup.node, rng_, trace_),
       driver_(io_, node_, log_),

@@ -82,7 +82,7 @@ class Daemon {
   boost::asio::signal_set signals_;
   boost::asio::steady_timer utc_timer_;
   boost::asio::steady_timer watch_timer_;
-  std::optional<posix::MainLoopWatch> watch_;  // while it serves
+  std::optional<posix::MainLoopWatch> watch_;  // set while the daemon serves
   TraceWriter trace_;
   Rng rng_;
   Node node_;

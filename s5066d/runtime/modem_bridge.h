@@ -50,7 +50,7 @@ class ModemBridge final : public ModemPort {
   boost::asio::io_context& io_;
   std::function<void()> on_progress_;
   std::atomic<bool> progress_posted_{false};
-  std::unique_ptr<modem::Modem> modem_;  // last, because its thread calls us
+  std::unique_ptr<modem::Modem> modem_;  // the last member, because its thread calls us
 };
 
 }  // namespace s5066::runtime

@@ -54,8 +54,9 @@ struct SisListenerConfig {
   /// their handshake or are being closed. An IPv6 network of 64 bits counts as one address.
   std::size_t connections_max = 64;
   std::size_t connections_per_address_max = 32;
-  std::uint32_t connects_per_second_max = 20;  // from one address; this many may come at once
-  std::size_t read_octets_max = 16 * 1024;     // read from a socket at a time
+  /// Connections of one address; so many may come at once.
+  std::uint32_t connects_per_second_max = 20;
+  std::size_t read_octets_max = 16 * 1024;  // octets read from a socket at a time
   /// A client that does not take its last primitives in this time loses them.
   Duration linger = std::chrono::seconds(5);
   /// A peer that does not answer the TCP layer for about this long is gone.

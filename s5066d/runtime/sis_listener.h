@@ -53,7 +53,7 @@ class SisListener final : public ClientPort, private SisSessionOwner {
   /// The other end of a connection, and the names of its certificate if it has one.
   struct Caller {
     Peer peer;
-    std::string origin;  // for operators
+    std::string origin;  // origin as operators see it
     std::vector<std::string> names{};
   };
   struct Entry {

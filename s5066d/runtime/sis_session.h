@@ -53,8 +53,8 @@ class SisSession {
 
 struct SisSessionSetup {
   ClientId id;
-  std::size_t read_octets_max = 0;  // read from the socket at a time
-  Duration linger{};  // after finish(); output that the client has not taken by then is lost
+  std::size_t read_octets_max = 0;  // octets read from the socket at a time
+  Duration linger{};  // time after finish(); output that the client has not taken by then is lost
   SisSessionOwner& owner;
 };
 

@@ -50,11 +50,11 @@ class TraceWriter final : public TraceSink {
   LogSink& log_;
   AddressBook book_;
   posix::LogLimiter limited_;
-  Duration traced_at_{};  // by the sample clock
+  Duration traced_at_{};  // time by the sample clock
   TraceRing ring_;
   CaptureConfig capture_config_;
   int capture_ = -1;
-  std::uint64_t file_octets_ = 0;  // in the present file
+  std::uint64_t file_octets_ = 0;  // octets in the present file
   Duration capture_epoch_{};
 };
 

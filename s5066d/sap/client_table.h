@@ -27,7 +27,7 @@ class ClientTable {
     ClientWatch watch;
     std::uint64_t host_key = 0;
     std::uint8_t priority_max = kPriorityMax;
-    std::string origin;  // for operators
+    std::string origin;  // origin as operators see it
     bool flow_off = false;
     bool paused = false;
     sis::SubnetAvailability told = kNormal;
@@ -103,7 +103,7 @@ class ClientTable {
   SapTable saps_;
   // Thousands of events come in a second, and few of them concern all clients, so the deadline for
   // all clients is kept from the last time.
-  std::optional<Instant> next_watch_;  // no client is due before
+  std::optional<Instant> next_watch_;  // time before which no client is due
   bool watch_changed_ = false;         // the value above is out of date because a client changed
   Availability announced_;
   bool news_for_some_ = false;  // a client is bound that was not told of `announced_`

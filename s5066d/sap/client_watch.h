@@ -16,7 +16,7 @@ class ClientWatch {
   enum class Verdict : std::uint8_t {
     fine,
     send_keep_alive,  // our own probe is due
-    inactive,         // no answer to the probe, or unbound for too long
+    inactive,         // the client did not answer the probe, or was unbound for too long
   };
 
   ClientWatch(const Config& config, Instant now);

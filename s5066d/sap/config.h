@@ -100,12 +100,13 @@ struct BindPolicy {
 };
 
 struct Config {
-  Address address;                 // the node's own
-  std::vector<Address> groups;     // subscribed to, besides all stations
-  bool broadcast_only = false;     // always in a broadcast session: no ARQ data, no links (A.1.1.3)
-  bool broadcast_session = false;  // in a broadcast session at the start, until it is switched off
-  bool emcon = false;              // receive only at the start, until it is switched off
-  bool loopback = true;            // U_PDUs to our own address are delivered locally
+  Address address;              // the node's own
+  std::vector<Address> groups;  // subscribed to, besides all stations
+  bool broadcast_only = false;  // always in a broadcast session: no ARQ data, no links (A.1.1.3)
+  /// A broadcast session runs from the start until it is switched off.
+  bool broadcast_session = false;
+  bool emcon = false;    // receive only at the start, until it is switched off
+  bool loopback = true;  // U_PDUs to our own address are delivered locally
   BindPolicy bind;
   LinkConfig links;
   HardLinkConfig hard_links;
@@ -143,20 +144,21 @@ struct Config {
   /// Indications that one client has not taken and whose senders asked for its confirmation. A
   /// client with more of them is closed, like one with too many unread octets.
   std::size_t untaken_confirms_max = 16384;
-  Duration node_confirm_wait_max = hours(24);  // from when it was handed down, if the TTD allows
+  /// Limit counted from handing the U_PDU down, if the TTD allows it.
+  Duration node_confirm_wait_max = hours(24);
   Duration client_confirm_wait_max = hours(1);
-  Duration client_confirm_grace = minutes(2);  // for the way back, after the TTD
+  Duration client_confirm_grace = minutes(2);  // time for the way back, after the TTD
 
-  std::size_t management_octets_max = 4096;  // for one S_MANAGEMENT_MSG_INDICATION
+  std::size_t management_octets_max = 4096;  // limit of one S_MANAGEMENT_MSG_INDICATION
   std::size_t peers_counted_max = 256;       // other nodes whose octets are counted separately
   std::size_t bound_clients_max = 16;        // beyond it a bind pre-empts a client of lower rank
-  std::size_t unbound_clients_max = 16;      // at least 1; one more replaces another
+  std::size_t unbound_clients_max = 16;      // at least 1; one client more replaces another
   unsigned invalid_primitives_max = 10;
   Duration invalid_primitives_window = minutes(10);
-  unsigned expedited_requests_max = 20;  // for one client; more end its bind (A.2.1.10(4))
+  unsigned expedited_requests_max = 20;  // limit for one client; more end its bind (A.2.1.10(4))
   Duration expedited_requests_window = minutes(10);
   Duration unbound_idle_timeout = minutes(1);
-  Duration keep_alive_interval{0};  // of our own probes; 0: never, else at least 120 s
+  Duration keep_alive_interval{0};  // interval of our own probes; 0: none; otherwise at least 120 s
   Duration keep_alive_answer_wait = seconds(30);
 };
 

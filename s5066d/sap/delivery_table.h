@@ -24,7 +24,7 @@ class DeliveryTable {
   struct Below {
     UnidataItem item;
     std::size_t octets = 0;         // length of the S_PDU
-    bool client_confirmed = false;  // its S_PDU type 1 came before the acknowledgement
+    bool client_confirmed = false;  // the S_PDU type 1 came before the acknowledgement
     bool settled = false;           // reported already, or its client has gone
     bool arrived = false;           // the peer has it and waits for older ones
     std::optional<Instant> report_by = std::nullopt;
@@ -97,7 +97,7 @@ class DeliveryTable {
   struct Lot {
     std::size_t octets = 0;
     std::array<std::size_t, kExpeditedUrgency> to_send{};  // octets by priority
-    std::array<std::size_t, kExpeditedUrgency> updus{};    // by priority
+    std::array<std::size_t, kExpeditedUrgency> updus{};    // U_PDUs of each priority
   };
   /// A peer, and the local and remote SAP of a U_PDU.
   using Between = std::tuple<Address, SapId, SapId>;

@@ -64,7 +64,7 @@ bool ExclusiveLinks::on_call_refused(Address peer) {
 
 void ExclusiveLinks::on_made(Address peer, bool we_called) {
   Link& link = links_[peer];
-  if (link.state == State::breaking) return;  // its end is already on its way up
+  if (link.state == State::breaking) return;  // the end of the link is already on its way up
   link.state = State::made;
   link.we_called = we_called;
   link.adopted = false;

@@ -11,7 +11,7 @@ namespace s5066::sap {
 
 /// Fields by which hard links are compared. One node of a hard link is always ours.
 struct HardLinkClaim {
-  std::uint8_t rank = 0;  // of the client; for a peer's client, the rank that we assume
+  std::uint8_t rank = 0;  // rank of the client; for a peer's client, the rank that we assume
   std::uint8_t priority = 0;
   Address peer;
   sis::HardLinkType type = sis::HardLinkType::link_reservation;

@@ -39,7 +39,7 @@ struct HardLinkSession {
   SapId local_sap;
   SapId remote_sap;
   std::optional<ClientId> client;  // the client to tell
-  sis::HardLink link;              // in the client's terms
+  sis::HardLink link;              // the link in the client's terms
   bool begun = false;              // ESTABLISHED or INDICATED was sent
   /// Reason that the client is told when the peer confirms the end; empty if the client asked for
   /// it.
@@ -47,8 +47,8 @@ struct HardLinkSession {
   unsigned calls = 0;
   Breaks breaks = Breaks::we_do;
   std::optional<Instant> deadline;
-  std::optional<CpduId> sent;  // last S_PDU in this state
-  bool unsent = false;         // that S_PDU came back
+  std::optional<CpduId> sent;  // S_PDU that was sent last in this state
+  bool unsent = false;         // `sent` came back
 
   Address peer() const { return claim.peer; }
   bool is(HardLinkState s) const { return state == s; }

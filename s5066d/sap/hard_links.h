@@ -34,8 +34,8 @@ struct HardLinkInfo {
   std::uint8_t priority = 0;
   bool we_called = false;
   std::optional<ClientId> client;  // the owner here, or the called client of a Type 2
-  SapId local_sap;                 // of our owner, or of our called client of a Type 2
-  SapId remote_sap;  // of the peer's owner, or of the peer's client that a Type 2 names
+  SapId local_sap;                 // SAP of our owner, or of our called client of a Type 2
+  SapId remote_sap;  // SAP of the peer's owner, or of the peer's client that a Type 2 names
 };
 
 class HardLinks {

@@ -220,7 +220,7 @@ void LinkManager::plan(Instant now, std::span<const PeerLoad> loads, bool may_ca
   for (std::size_t i = leaving(); i < in_line.size(); ++i) {
     bool found = false;
     for (auto& [peer, session] : sessions_) {
-      if (own_full && !session.we_called) continue;  // its place would not be ours
+      if (own_full && !session.we_called) continue;  // the place of this session would not be ours
       const bool patient = !is_out_of_patience(now, sessions_[in_line[i]->peer]);
       const std::uint8_t priority = patient ? in_line[i]->priority : kAboveAll;
       found = give_way(now, peer, session, load_of(loads, peer), priority);

@@ -35,19 +35,19 @@ struct PeerLoad {
   // Priority of the most urgent U_PDU, handed down or not; expedited data is above all.
   std::uint8_t priority = 0;
   bool outstanding = false;     // the sublayers below hold some of its U_PDUs
-  bool expects_answer = false;  // its client has U_PDUs to confirm
+  bool expects_answer = false;  // the client has U_PDUs to confirm
 };
 
 class LinkManager {
  public:
   using Action = std::variant<RequestLink, RequestBreak>;
   enum class State : std::uint8_t {
-    down,      // no session; kept while the wait before the next call runs
+    down,      // no session is open; the record stays while the wait before the next call runs
     calling,   // link requested
     up,        // data may be given to the session
-    draining,  // it is another node's turn: outstanding data is finished first, within drain_max
+    draining,  // another node is next: outstanding data is finished first, within drain_max
     closing,   // the link is being broken, at our request or not
-    taken,     // no session: a hard link uses the link
+    taken,     // no session is open, because a hard link uses the link
   };
 
   explicit LinkManager(const LinkConfig& config) : config_(config) {}
@@ -108,10 +108,10 @@ class LinkManager {
     unsigned failures = 0;   // calls that failed in a row
     unsigned fruitless = 0;  // links in a row that the peer forgot and that carried nothing
     Instant call_not_before{};
-    Instant gave_way_at{};   // when it last began to make way for another node
-    bool gives_way = false;  // it has made way and not ended since
+    Instant gave_way_at{};   // last time at which it began to make way for another node
+    bool gives_way = false;  // the session has made way and has not ended since
     bool ended_by_operator = false;
-    std::optional<Instant> waiting_since;  // since when data waits for a session
+    std::optional<Instant> waiting_since;  // time since which data waits for a session
   };
 
   void change_state(Session& session, State next);

@@ -31,7 +31,7 @@ class PeerClocks {
   struct Difference {
     Address peer;
     std::chrono::seconds at_least{};
-    Instant at{};  // when that was seen last
+    Instant at{};  // last time at which that was seen
   };
 
   explicit PeerClocks(const Config& config) : config_(config) {}

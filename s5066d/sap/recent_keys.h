@@ -30,7 +30,7 @@ class RecentKeys {
   static constexpr std::uint64_t kFree = 0;
   std::size_t keys_max_;
   std::vector<std::uint64_t> table_;  // size is a power of two, at least twice keys_max_
-  std::vector<std::uint64_t> order_;  // oldest key at next_ once it is full
+  std::vector<std::uint64_t> order_;  // a ring with the oldest key at next_ once it is full
   std::size_t next_ = 0;
 };
 

@@ -75,7 +75,7 @@ class RepeatFilter {
   std::size_t remembered_max_;
   std::size_t remembered_ = 0;
   std::uint64_t numbers_ = 0;
-  std::map<Address, std::deque<Entry>> delivered_;  // oldest first
+  std::map<Address, std::deque<Entry>> delivered_;  // the oldest entry comes first
   /// Key and last repeat of those of earlier links.
   std::unordered_multimap<std::uint64_t, Instant> known_;
 };

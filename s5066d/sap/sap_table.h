@@ -15,7 +15,7 @@ namespace s5066::sap {
 struct Binding {
   SapId sap;
   std::uint8_t rank = 0;
-  sis::DeliveryMode service;  // for every U_PDU that names no service itself
+  sis::DeliveryMode service;  // used for every U_PDU that names no service itself
 };
 
 class SapTable {

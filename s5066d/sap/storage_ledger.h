@@ -41,7 +41,7 @@ class StorageLedger {
     friend bool operator==(const Usage&, const Usage&) = default;
   };
   Usage usage(ClientId client) const;
-  std::size_t octets_charged() const;  // to all clients together
+  std::size_t octets_charged() const;  // octets of all clients together
   std::size_t octets_left(ClientId client) const;
   std::size_t updus_left(ClientId client) const;
   /// Returns the percentage of its present room that the client uses, in octets or in U_PDUs,

@@ -50,9 +50,9 @@ struct UpduInfo {
   std::uint8_t priority = 0;
   std::size_t octets = 0;
   Duration age{};
-  Duration time_left{};  // until its time to die; negative if only a confirmation is awaited
+  Duration time_left{};  // time until its time to die; negative if only a confirmation is awaited
   unsigned attempts = 0;
-  bool queued = false;  // not handed down, so it can be purged
+  bool queued = false;  // the U_PDU was not handed down, so it can be purged
   std::string_view waits_for;
 };
 
@@ -79,8 +79,8 @@ struct LinkView {
 
 /// Data held for clients. All values are 0 once everything has ended.
 struct Holdings {
-  std::size_t updus_queued = 0;    // includes our own delivery confirmations
-  std::size_t updus_below = 0;     // handed to the sublayers below and not ended
+  std::size_t updus_queued = 0;  // includes our own delivery confirmations
+  std::size_t updus_below = 0;  // U_PDUs that were handed to the sublayers below and have not ended
   std::size_t updus_awaiting = 0;  // acknowledged; their client's confirmation is to come
   std::size_t octets_charged = 0;  // charged to the accounts of clients
   std::size_t untaken = 0;         // indications that a client has not taken and is to confirm

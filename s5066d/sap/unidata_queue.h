@@ -125,7 +125,7 @@ class UnidataQueue {
   /// Destination with ARQ U_PDUs; waiting() sorts by the best U_PDU.
   struct Waiting {
     Address peer;
-    std::uint8_t urgency = 0;  // its priority, or kExpeditedUrgency
+    std::uint8_t urgency = 0;  // priority of the U_PDU, or kExpeditedUrgency
     std::uint8_t rank = 0;
     UpduId oldest_of_best;
   };

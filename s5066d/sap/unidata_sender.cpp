@@ -214,7 +214,7 @@ void UnidataSender::hand_down(Instant now, UnidataItem item) {
   request.flow = item.client ? item.client->value : 0;
   request.repeats = item.repeats;
   request.time_to_die = item.time_to_die;
-  const std::size_t cpdu_octets = request.spdu.size() + 1;  // as the sublayers below count it
+  const std::size_t cpdu_octets = request.spdu.size() + 1;  // the sublayers below count it so
   std::optional<Instant> report_by;
   if (item.client && item.confirmation != sis::Confirmation::none) {
     report_by = std::min(now + config_.node_confirm_wait_max,
@@ -247,7 +247,7 @@ void UnidataSender::on_spdu_rejected(Instant now, const cas::SpduRejected& rejec
   const bool no_room = rejected.why == cas::CpduFailure::queue_full;
   if (!no_room) refused_below_.clear();
   if (!below) return;
-  if (below->settled) {  // its client was told before, if it is still there
+  if (below->settled) {  // the client was told before, if it is still there
     const bool expired = rejected.why == cas::CpduFailure::expired;
     if (below->item.client || below->item.own) return;
     return trace_discarded(now, below->item,

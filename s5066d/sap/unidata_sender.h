@@ -123,7 +123,7 @@ class UnidataSender {
   DeliveryTable deliveries_;
   std::vector<UnidataItem> returned_;  // U_PDUs that came back since the last settle_returned()
   std::map<Address, bool> ended_;      // links that ended since then; true if excused
-  std::map<Address, std::size_t> transmission_octets_;  // by link
+  std::map<Address, std::size_t> transmission_octets_;  // octets of each link
   RepeatMarker repeat_marker_;
   /// Lanes whose S_PDU was refused because the sublayers below had no room. They wait until an
   /// S_PDU there has ended.

@@ -23,7 +23,7 @@ class UntakenIndications {
   struct Subject {
     Address source;  // our own address if a client of ours sent it
     cas::Service service = cas::Service::arq;
-    DataSpdu data;  // its U_PDU is cut to the part that the answer quotes
+    DataSpdu data;  // U_PDU that is cut to the part that the answer quotes
     std::optional<std::uint64_t> repeat_key;
   };
 
