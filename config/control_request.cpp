@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/control_request.h"
 
-#include <algorithm>
 #include <charconv>
 #include <limits>
 #include <optional>
@@ -9,7 +8,6 @@
 
 #include "config/proto/control.pb.h"
 #include "modem/api/port.h"
-#include "s5066d/base/assert.h"
 
 namespace s5066::config {
 namespace {
@@ -17,13 +15,6 @@ namespace {
 using control::answered_by;
 using control::Words;
 using Parsed = std::optional<Result<ControlRequest>>;
-
-/// A request and the parser of its arguments.
-struct Verb {
-  control::VerbInfo info;
-  /// Returns nothing when the arguments do not fit, and an error when an argument gives the reason.
-  Parsed (*parse)(const Words& arguments, const AddressBook& book);
-};
 
 template <typename Number>
 std::optional<Number> number_of(std::string_view text, Number max) {
@@ -135,18 +126,12 @@ Parsed purge(const Words& arguments, const AddressBook& book) {
   return filtered<PurgeAsked>(arguments, book);
 }
 
-Parsed events(const Words& arguments, const AddressBook&) {
-  const auto filter = control::parse_event_filter(arguments);
-  if (!filter) return std::nullopt;
-  return Result<ControlRequest>(ControlRequest(EventsAsked{*filter}));
-}
+}  // namespace
 
-const std::vector<Verb>& verbs() {
-  static const std::vector<Verb> table = {
+const std::vector<ControlVerb>& control_verbs() {
+  static const std::vector<ControlVerb> table = {
       {{"status", "", "the status of node, links and clients", answered_by<proto::Status>},
        nothing_more<StatusAsked>},
-      {control::kCountersVerb, nothing_more<CountersAsked>},
-      {control::kEventsVerb, events},
       {{"emcon", "on|off", "radio silence; nothing is transmitted while it is on",
         answered_by<proto::Emcon>},
        on_or_off<EmconAsked>},
@@ -177,42 +162,19 @@ const std::vector<Verb>& verbs() {
        mode},
       {{"reload", "", "read configuration and certificates again", answered_by<proto::Reloaded>},
        nothing_more<ReloadAsked>},
-      {control::kHelpVerb, nothing_more<HelpAsked>},
   };
   return table;
 }
 
-const Verb* find_verb(const Words& words) {
-  const auto verb = std::find_if(verbs().begin(), verbs().end(), [&words](const Verb& known) {
-    return !words.empty() && known.info.name == words.front();
-  });
-  return verb == verbs().end() ? nullptr : &*verb;
-}
-
-}  // namespace
-
 Result<ControlRequest> parse_control_request(std::string_view line, const AddressBook& book) {
   Words words = control::words_of(line);
-  const Verb* const verb = find_verb(words);
-  if (verb == nullptr) return control::unknown_verb(control_verbs());
-  words.erase(words.begin());
-  if (const Parsed parsed = verb->parse(words, book)) return *parsed;
-  return control::usage_error(verb->info);
-}
-
-const std::vector<control::VerbInfo>& control_verbs() {
-  static const std::vector<control::VerbInfo> table = [] {
-    std::vector<control::VerbInfo> infos;
-    for (const Verb& verb : verbs()) infos.push_back(verb.info);
-    return infos;
-  }();
-  return table;
-}
-
-const control::VerbInfo& control_verb_of(std::string_view line) {
-  const Verb* const verb = find_verb(control::words_of(line));
-  S5066_ASSERT(verb != nullptr);
-  return verb->info;
+  for (const ControlVerb& verb : control_verbs()) {
+    if (words.empty() || verb.info.name != words.front()) continue;
+    words.erase(words.begin());
+    if (const Parsed parsed = verb.parse(words, book)) return *parsed;
+    return control::usage_error(verb.info);
+  }
+  return Error{ErrorCode::unsupported, "no request of s5066d alone"};
 }
 
 }  // namespace s5066::config

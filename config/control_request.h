@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses the requests of an operator to a running s5066d: each is one line of words on its control
-// socket.
+// The requests of an operator that s5066d answers besides those of every daemon: each is one line
+// of words on its control socket.
 #pragma once
 
-#include <string>
+#include <optional>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -18,11 +18,6 @@
 namespace s5066::config {
 
 struct StatusAsked {};
-struct CountersAsked {};
-struct EventsAsked {
-  control::EventFilter filter;
-};
-struct HelpAsked {};
 /// Asks the peer of a link for another mode of what we send on it.
 struct ModeAsked {
   Address peer;
@@ -58,18 +53,22 @@ struct PurgeAsked {
 struct ReloadAsked {};
 
 using ControlRequest =
-    std::variant<StatusAsked, CountersAsked, ModeAsked, EmconAsked, BroadcastAsked, SapAsked,
-                 DisconnectAsked, BreakAsked, QueueAsked, PurgeAsked, ReloadAsked, EventsAsked,
-                 HelpAsked, LevelAsked>;
+    std::variant<StatusAsked, ModeAsked, EmconAsked, BroadcastAsked, SapAsked, DisconnectAsked,
+                 BreakAsked, QueueAsked, PurgeAsked, ReloadAsked, LevelAsked>;
 
-/// The result is `unsupported` when the first word is no request, and `bad_field` with the syntax
-/// of the request when its arguments do not fit it.
-/// The book has the names that may stand for addresses.
+/// A request and the parser of its arguments.
+struct ControlVerb {
+  control::VerbInfo info;
+  /// Returns nothing if the arguments do not fit, and an error if an argument gives the reason. The
+  /// book has the names that may stand for addresses.
+  std::optional<Result<ControlRequest>> (*parse)(const control::Words& arguments,
+                                                 const AddressBook& book);
+};
+/// Returns all of these requests, in the order of the help text.
+const std::vector<ControlVerb>& control_verbs();
+
+/// Parses a whole line. The error is `unsupported` if the first word is none of these requests, and
+/// `bad_field` with the syntax of the request if its arguments do not fit.
 Result<ControlRequest> parse_control_request(std::string_view line, const AddressBook& book = {});
-
-/// Returns all requests, in the order of the help text.
-const std::vector<control::VerbInfo>& control_verbs();
-/// Returns the row of the first word of a request that was parsed.
-const control::VerbInfo& control_verb_of(std::string_view line);
 
 }  // namespace s5066::config

@@ -59,24 +59,25 @@ options::options_description hidden_options() {
   return hidden;
 }
 
-int ask(const std::string& socket_path, const std::string& request, control::Form form) {
-  const auto understood = config::parse_control_request(request);
-  // Only the daemon has the address book, so a name of a station is for it to find.
-  if (!understood && understood.error().code != ErrorCode::not_found) {
-    std::cerr << "s5066d: " << understood.error().detail << "\n";
-    return posix::kExitUsage;
-  }
-  const auto& type = config::control_verb_of(request).answer();
-  return control::ask_and_print("s5066d", socket_path, request, type, form);
+std::vector<control::VerbInfo> known_verbs() {
+  std::vector<control::VerbInfo> verbs;
+  for (const config::ControlVerb& verb : config::control_verbs()) verbs.push_back(verb.info);
+  verbs.insert(verbs.end(), {control::kCountersVerb, control::kEventsVerb, control::kHelpVerb});
+  return verbs;
 }
 
-/// Returns an error if the first word is no request.
-std::optional<Error> unknown_request(const std::string& request) {
+/// Returns the verb of a request, or an error if the first word is no request or its arguments are
+/// wrong. Only the daemon has the address book, so a name of a station is for it to find.
+Result<control::VerbInfo> verb_of(const std::string& request) {
   const std::string word = request.substr(0, request.find(' '));
   std::vector<std::string> names = {"run", "check"};
-  for (const control::VerbInfo& verb : config::control_verbs()) {
-    if (verb.name == word) return std::nullopt;
+  for (const control::VerbInfo& verb : known_verbs()) {
     names.emplace_back(verb.name);
+    if (verb.name != word) continue;
+    const auto own = config::parse_control_request(request);
+    const bool passes = own || own.error().code == ErrorCode::not_found ||
+                        own.error().code == ErrorCode::unsupported;
+    return passes ? Result<control::VerbInfo>(verb) : own.error();
   }
   return Error{ErrorCode::bad_field,
                "no such request: " + word + "; --help lists them" + did_you_mean(word, names)};
@@ -204,7 +205,7 @@ void print_help(const options::options_description& known) {
   std::cout << "s5066d run\n    serve\ns5066d check\n    only check the configuration\n"
             << "s5066d REQUEST\n    ask or tell the daemon that runs\n\n"
             << known << "\nRequests:\n"
-            << control::synopsis(config::control_verbs());
+            << control::synopsis(known_verbs());
 }
 
 int run(int argc, char** argv) {
@@ -231,10 +232,12 @@ int run(int argc, char** argv) {
     std::cerr << "s5066d: give one command: run, check or a request; --help lists them\n";
     return posix::kExitUsage;
   }
-  if (const auto unknown = unknown_request(*request)) return fail(*unknown);
+  const auto verb = verb_of(*request);
+  if (!verb) return fail(verb.error());
   const auto socket = control_socket_of(given);
   if (!socket) return fail(socket.error());
-  return ask(*socket, *request, given.count("json") ? control::Form::json : control::Form::text);
+  return control::ask_and_print("s5066d", *socket, *request, verb->answer(),
+                                given.count("json") ? control::Form::json : control::Form::text);
 }
 
 }  // namespace

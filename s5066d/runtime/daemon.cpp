@@ -15,7 +15,6 @@
 #include "modem/ptt/ptt.h"
 #include "modem/worker/worker.h"
 #include "s5066d/base/version.h"
-#include "s5066d/control/station_names.h"
 #include "s5066d/posix/end_hung.h"
 #include "s5066d/posix/ending_signals.h"
 #include "s5066d/posix/socket.h"
@@ -94,7 +93,8 @@ Daemon::Daemon(const config::NodeSetup& setup, std::uint64_t seed, LogSink& log,
       driver_(io_, node_, log_),
       listener_(io_, setup.sis, driver_, log_),
       modem_(std::make_unique<ModemBridge>(
-          io_, [&](auto notify) { return modem_of(setup, std::move(notify), log_); })) {
+          io_, [&](auto notify) { return modem_of(setup, std::move(notify), log_); })),
+      control_(io_, "s5066d", events_, log_) {
   driver_.connect(*modem_, listener_);
   trace_.print_at_assert();
   trace_.set_book(setup_.book);
@@ -124,12 +124,7 @@ Result<void> Daemon::start() {
   await_signal();
 
   if (auto opened = listener_.open(); !opened) return opened;
-  if (setup_.control) {
-    control_.emplace(
-        io_, *setup_.control,
-        [this](std::string_view request, posix::PassedFile) { return answer(request); }, log_);
-    if (auto opened = control_->open(); !opened) return opened;
-  }
+  if (auto opened = open_control(); !opened) return opened;
   if (auto started = modem_->start([this] { on_modem_progress(); }); !started) {
     return Error{started.error().code, "modem: " + started.error().detail};
   }
@@ -211,18 +206,25 @@ void Daemon::stop() {
   modem_->stop();
   driver_.stop();
   utc_timer_.cancel();
-  if (control_) control_->stop();
+  control_.stop();
   listener_.finish([this] { io_.stop(); });
 }
 
 // --- For an operator -----------------------------------------------------------------------------
 
-Result<std::string> Daemon::answer(std::string_view request) {
-  const auto asked = config::parse_control_request(request, setup_.book);
-  if (!asked) return asked.error();
-  auto done = std::visit([this](const auto& what) { return perform(what); }, *asked);
-  if (!done) return done;
-  return control::with_names(config::control_verb_of(request), *std::move(done), setup_.book);
+Result<void> Daemon::open_control() {
+  if (!setup_.control) return {};
+  for (const config::ControlVerb& verb : config::control_verbs()) {
+    control_.verbs().add(
+        verb.info, [this, &verb](const control::Words& words) -> control::VerbTable::Answer {
+          const auto asked = verb.parse(words, setup_.book);
+          if (!asked) return std::nullopt;
+          if (!*asked) return Result<std::string>(asked->error());
+          return std::visit([this](const auto& what) { return perform(what); }, **asked);
+        });
+  }
+  control_.verbs().name_stations(setup_.book);
+  return control_.open(*setup_.control, [this] { return counters(); });
 }
 
 Result<std::string> Daemon::perform(const config::StatusAsked&) {
@@ -243,10 +245,6 @@ CounterRows Daemon::counters() const {
   modem.counters.list(rows);
   modem.receiver.list(rows);
   return rows;
-}
-
-Result<std::string> Daemon::perform(const config::CountersAsked&) {
-  return control::counters_json(counters());
 }
 
 /// Runs a change of the node and logs the request and its result.
@@ -355,14 +353,6 @@ Result<std::string> Daemon::perform(const config::ReloadAsked&) {
       .kv("changed", names(changes.at_once))
       .kv("after_restart", names(changes.after_restart));
   return config::to_json(changes, setup_.sis.tls.has_value());
-}
-
-Result<std::string> Daemon::perform(const config::EventsAsked& asked) {
-  return control::events_json(events_, asked.filter);
-}
-
-Result<std::string> Daemon::perform(const config::HelpAsked&) {
-  return control::help_json(config::control_verbs());
 }
 
 }  // namespace s5066::runtime

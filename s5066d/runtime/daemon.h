@@ -19,7 +19,7 @@
 #include "s5066d/base/counter_set.h"
 #include "s5066d/base/log.h"
 #include "s5066d/base/rng.h"
-#include "s5066d/control/control_socket.h"
+#include "s5066d/control/control_plane.h"
 #include "s5066d/control/event_ring.h"
 #include "s5066d/node/node.h"
 #include "s5066d/posix/log_limiter.h"
@@ -55,12 +55,11 @@ class Daemon {
   void stop();
   void on_modem_progress();
   void tell_utc();
-  Result<std::string> answer(std::string_view request);
+  Result<void> open_control();
   template <typename Asked, typename Change>
   Result<std::string> change(std::string_view verb, const Asked& asked, Change&& change);
   /// Carry out a request that has been parsed, one function for each type.
   Result<std::string> perform(const config::StatusAsked& asked);
-  Result<std::string> perform(const config::CountersAsked& asked);
   Result<std::string> perform(const config::ModeAsked& asked);
   Result<std::string> perform(const config::EmconAsked& asked);
   Result<std::string> perform(const config::BroadcastAsked& asked);
@@ -71,8 +70,6 @@ class Daemon {
   Result<std::string> perform(const config::QueueAsked& asked);
   Result<std::string> perform(const config::PurgeAsked& asked);
   Result<std::string> perform(const config::ReloadAsked& asked);
-  Result<std::string> perform(const config::EventsAsked& asked);
-  Result<std::string> perform(const config::HelpAsked& asked);
 
   config::NodeSetup setup_;
   Reloading reloading_;
@@ -89,7 +86,7 @@ class Daemon {
   AsioDriver driver_;
   SisListener listener_;
   std::unique_ptr<ModemBridge> modem_;
-  std::optional<control::ControlSocket> control_;
+  control::ControlPlane control_;
   Duration started_ = posix::monotonic_now();
   Result<void> outcome_;
   bool stopping_ = false;

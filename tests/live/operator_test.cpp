@@ -166,7 +166,10 @@ TEST_F(LiveOperator, every_request_is_answered_by_its_message_or_by_an_error) {
       {"sap", " 5 open"},       {"disconnect", " 99"},
       {"break", " 1.2.0.9"},    {"level", " -6"},
       {"purge", " to=1.2.0.9"}, {"mode", " 1.2.0.9 110a-600-long"}};
-  for (const control::VerbInfo& verb : config::control_verbs()) {
+  std::vector<control::VerbInfo> verbs = {control::kCountersVerb, control::kEventsVerb,
+                                          control::kHelpVerb};
+  for (const config::ControlVerb& own : config::control_verbs()) verbs.push_back(own.info);
+  for (const control::VerbInfo& verb : verbs) {
     const auto words = arguments.find(verb.name);
     const std::string request =
         std::string(verb.name) + (words == arguments.end() ? "" : words->second);
