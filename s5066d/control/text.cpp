@@ -238,7 +238,8 @@ std::string text_of(const Message& answer) {
   if (const FieldDescriptor* list = only_list(answer)) {
     return needs_block(*list->message_type()) ? blocks(answer, *list, 0) : table(answer, *list, 0);
   }
-  return block(answer, 0);
+  const std::string text = block(answer, 0);
+  return text.empty() ? "none\n" : text;
 }
 
 }  // namespace s5066::control

@@ -239,6 +239,16 @@ TEST(ControlText, shows_fields_blocks_and_tables) {
             "  12  1        2000    0.500\n");
 }
 
+TEST(ControlText, an_empty_list_is_none) {
+  proto::IncomingFiles files;
+  files.set_version(1);
+  EXPECT_EQ(text_of(files), "none\n");
+  files.add_files()->set_id("1.2.0.1/7");
+  EXPECT_EQ(text_of(files),
+            "id         octets  octets_here\n"
+            "1.2.0.1/7  0       0\n");
+}
+
 TEST(ControlText, times_are_for_people) {
   const auto shown = [](double silent_for_s) {
     proto::SilentStation station;
