@@ -17,7 +17,7 @@ CardRings::CardRings(std::size_t capacity, std::size_t ahead)
 }
 
 // A gap is recorded before the samples behind it. When it cannot be recorded, it goes on.
-void CardRings::exchange(const float* input, float* output, std::size_t frames, bool card_loss) {
+void CardRings::keep(const float* input, std::size_t frames, bool card_loss) {
   bool can_keep = input != nullptr && received_.size() < received_.capacity();
   if (can_keep && losing_ > 0) {
     can_keep = gaps_.push({.behind = kept_, .samples = losing_});
@@ -26,6 +26,10 @@ void CardRings::exchange(const float* input, float* output, std::size_t frames, 
   const std::size_t kept = can_keep ? received_.write({input, frames}) : 0;
   kept_ += kept;
   losing_ += frames - kept;
+  if (card_loss) card_losses_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void CardRings::fill(float* output, std::size_t frames, bool card_loss) {
   const std::size_t had = to_send_.read({output, frames});
   std::fill(output + had, output + frames, 0.0F);
   if (had < frames) late_.fetch_add(frames - had, std::memory_order_relaxed);

@@ -20,10 +20,15 @@ class CardRings {
   /// so as long as no thread is late.
   CardRings(std::size_t capacity, std::size_t ahead);
 
-  /// The callback calls this function, which uses no allocation, lock, system call or log. `input`
-  /// is null when there is none. `card_loss` means that the card lost samples of either direction
-  /// without reporting how many.
-  void exchange(const float* input, float* output, std::size_t frames, bool card_loss);
+  // --- The callbacks ---
+  // A card has one callback for both directions or one for each. These functions use no allocation,
+  // lock, system call or log. `card_loss` means that the card lost samples of the direction without
+  // reporting how many.
+
+  /// Keeps samples for the worker. `input` is null when the card has none for that time.
+  void keep(const float* input, std::size_t frames, bool card_loss);
+  /// Fills `output` with what the worker sent, and with zeros in place of late samples.
+  void fill(float* output, std::size_t frames, bool card_loss);
 
   // --- The worker's thread ---
 
@@ -51,7 +56,7 @@ class CardRings {
   std::atomic<std::uint64_t> late_{0};  // zeros sent in place of late samples
   std::atomic<std::uint64_t> card_losses_{0};
 
-  // These members belong to the callback.
+  // These members belong to the callback of the input.
   std::uint64_t kept_ = 0;
   std::uint64_t losing_ = 0;  // samples lost in the present gap
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <optional>
 #include <string_view>
@@ -204,23 +205,48 @@ std::size_t to_samples(double seconds, unsigned rate_hz) {
 
 }  // namespace
 
+/// A card has one stream with one callback. Devices of the sound server have a stream for each
+/// direction: when PortAudio 19.6 waits for both in one stream, ALSA's pulse plugin reports one as
+/// ready again and again, and the wait takes a whole core.
 struct PortAudioDevice::Stream {
   Stream(std::size_t capacity, std::size_t ahead) : rings(capacity, ahead) {}
   ~Stream() {
-    if (handle != nullptr) Pa_CloseStream(handle);
+    for (PaStream* const handle : handles) {
+      if (handle != nullptr) Pa_CloseStream(handle);
+    }
   }
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  static int callback(const void* input, void* output, unsigned long frames,
-                      const PaStreamCallbackTimeInfo*, PaStreamCallbackFlags flags, void* self) {
-    static_cast<Stream*>(self)->exchange(static_cast<const float*>(input),
-                                         static_cast<float*>(output), frames,
-                                         (flags & (paInputOverflow | paOutputUnderflow)) != 0);
+  static int both(const void* input, void* output, unsigned long frames,
+                  const PaStreamCallbackTimeInfo*, PaStreamCallbackFlags flags, void* self) {
+    Stream& stream = *static_cast<Stream*>(self);
+    stream.keep(static_cast<const float*>(input), frames,
+                (flags & (paInputOverflow | paOutputUnderflow)) != 0);
+    stream.rings.fill(static_cast<float*>(output), frames, false);
     return paContinue;
   }
-  void exchange(const float* input, float* output, std::size_t frames, bool card_loss) {
-    if (input == nullptr) return rings.exchange(nullptr, output, frames, card_loss);
+  static int heard(const void* input, void*, unsigned long frames, const PaStreamCallbackTimeInfo*,
+                   PaStreamCallbackFlags flags, void* self) {
+    Stream& stream = *static_cast<Stream*>(self);
+    stream.keep(static_cast<const float*>(input), frames, (flags & paInputOverflow) != 0);
+    stream.begun.store(true, std::memory_order_release);
+    return paContinue;
+  }
+  /// Until the first sound is heard, the samples that are ready stay where they are.
+  static int sent(const void*, void* output, unsigned long frames, const PaStreamCallbackTimeInfo*,
+                  PaStreamCallbackFlags flags, void* self) {
+    Stream& stream = *static_cast<Stream*>(self);
+    float* const samples = static_cast<float*>(output);
+    if (stream.begun.load(std::memory_order_acquire)) {
+      stream.rings.fill(samples, frames, (flags & paOutputUnderflow) != 0);
+    } else {
+      std::fill_n(samples, frames, 0.0F);
+    }
+    return paContinue;
+  }
+  void keep(const float* input, std::size_t frames, bool card_loss) {
+    if (input == nullptr) return rings.keep(nullptr, frames, card_loss);
     std::array<float, kPortion> one;
     const unsigned channel = choice.heard();
     for (std::size_t done = 0; done < frames;) {
@@ -230,18 +256,54 @@ struct PortAudioDevice::Stream {
         one[i] = frame[channel];
         for (unsigned c = 0; c < input_channels; ++c) choice.add(c, frame[c]);
       }
-      rings.exchange(one.data(), output + done, count, card_loss);
+      rings.keep(one.data(), count, card_loss);
       card_loss = false;
       done += count;
     }
   }
   static constexpr std::size_t kPortion = 256;
 
+  PaError open(const PaStreamParameters& in, const PaStreamParameters& out, unsigned rate_hz,
+               bool apart) {
+    constexpr unsigned long kAnyFrames = paFramesPerBufferUnspecified;
+    if (!apart)
+      return Pa_OpenStream(&handles[0], &in, &out, rate_hz, kAnyFrames, paNoFlag, both, this);
+    const PaError error =
+        Pa_OpenStream(&handles[0], &in, nullptr, rate_hz, kAnyFrames, paNoFlag, heard, this);
+    if (error != paNoError) return error;
+    return Pa_OpenStream(&handles[1], nullptr, &out, rate_hz, kAnyFrames, paNoFlag, sent, this);
+  }
+  /// Starts the output first, which is silent until the input has begun.
+  PaError start() {
+    PaError error = paNoError;
+    for (std::size_t at = handles.size(); at-- > 0 && error == paNoError;) {
+      if (handles[at] != nullptr) error = Pa_StartStream(handles[at]);
+    }
+    return error;
+  }
+  bool is_active() const {
+    return std::all_of(handles.begin(), handles.end(), [](PaStream* handle) {
+      return handle == nullptr || Pa_IsStreamActive(handle) == 1;
+    });
+  }
+  /// Returns the latency of both directions together in seconds; nothing if the card reports none.
+  std::optional<double> latency_s() const {
+    double latency = 0;
+    for (PaStream* const handle : handles) {
+      if (handle == nullptr) continue;
+      const PaStreamInfo* const info = Pa_GetStreamInfo(handle);
+      if (info == nullptr) return std::nullopt;
+      latency += info->inputLatency + info->outputLatency;
+    }
+    return latency;
+  }
+
   unsigned input_channels = 1;
   ChannelChoice choice;
-  Library library;  // outlives the handle, because it is declared before it
+  Library library;  // outlives the handles, because it is declared before them
   CardRings rings;
-  PaStream* handle = nullptr;
+  std::atomic<bool> begun{false};
+  std::array<PaStream*, 2> handles{};  // input or both, and the output if it is apart
 };
 
 Result<std::vector<PortAudioDevice::Listed>> PortAudioDevice::list() {
@@ -316,15 +378,13 @@ Result<void> PortAudioDevice::open_stream() {
   channel_looked_at_ = posix::monotonic_now();
   for (End* const end : {&in, &out}) end->parameters.suggestedLatency = to_seconds(config_.latency);
   watch_.expect_streams();
-  PaError error =
-      Pa_OpenStream(&stream->handle, &in.parameters, &out.parameters, config_.rate_hz,
-                    paFramesPerBufferUnspecified, paNoFlag, &Stream::callback, stream.get());
+  const bool apart = is_of_server(config_.input_name) || is_of_server(config_.output_name);
+  PaError error = stream->open(in.parameters, out.parameters, config_.rate_hz, apart);
   if (error != paNoError) return portaudio_error("open the sound card", error);
 
-  const PaStreamInfo* latency = Pa_GetStreamInfo(stream->handle);
-  if (latency == nullptr) return Error{ErrorCode::io, "the sound card reports no latency"};
-  const std::size_t said = ahead + to_samples(latency->inputLatency, config_.rate_hz) +
-                           to_samples(latency->outputLatency, config_.rate_hz);
+  const auto latency = stream->latency_s();
+  if (!latency) return Error{ErrorCode::io, "the sound card reports no latency"};
+  const std::size_t said = ahead + to_samples(*latency, config_.rate_hz);
   const bool measured = config_.round_trip > Duration::zero();
   info_ = {.name = in.name,
            .rate_hz = config_.rate_hz,
@@ -333,7 +393,7 @@ Result<void> PortAudioDevice::open_stream() {
            .transmit_delay =
                measured ? to_samples(to_seconds(config_.round_trip), config_.rate_hz) : said,
            .has_level = true};
-  error = Pa_StartStream(stream->handle);
+  error = stream->start();
   if (error != paNoError) return portaudio_error("start the sound card", error);
   stream_ = std::move(stream);
   return {};
@@ -345,7 +405,7 @@ Result<Device::Received> PortAudioDevice::receive(std::span<float> samples) {
   // The callback must not wake a thread, so the ring is checked a few times in each block.
   const auto step = from_seconds(static_cast<double>(samples.size()) / config_.rate_hz / 8);
   for (Duration waited{}; stream_->rings.received() < samples.size(); waited += step) {
-    if (Pa_IsStreamActive(stream_->handle) != 1) {
+    if (!stream_->is_active()) {
       return Error{ErrorCode::link_down, "sound card stopped"};
     }
     if (waited >= config_.receive_timeout) return Error{ErrorCode::timed_out, "no samples"};

@@ -27,11 +27,19 @@ struct Joined {
   std::uint64_t underrun = 0;
   std::uint64_t unplayable = 0;
 
-  void card(std::size_t frames, bool has_input = true) {
-    std::vector<float> in(frames), out(frames);
+  void hear(std::size_t frames, bool has_input = true) {
+    std::vector<float> in(frames);
     for (float& sample : in) sample = static_cast<float>(++played);
-    rings.exchange(has_input ? in.data() : nullptr, out.data(), frames, false);
+    rings.keep(has_input ? in.data() : nullptr, frames, false);
+  }
+  void play(std::size_t frames) {
+    std::vector<float> out(frames);
+    rings.fill(out.data(), frames, false);
     heard.insert(heard.end(), out.begin(), out.end());
+  }
+  void card(std::size_t frames, bool has_input = true) {
+    hear(frames, has_input);
+    play(frames);
   }
   /// Takes all whole blocks that the ring holds and answers each.
   void worker() {
@@ -71,6 +79,31 @@ TEST(CardRings, what_is_sent_is_heard_when_it_should_be) {
   EXPECT_EQ(joined.underrun, 0U);
   joined.expect_in_time();
   EXPECT_EQ(joined.heard.back(), static_cast<float>(joined.heard.size()));
+}
+
+TEST(CardRings, the_callbacks_of_two_directions_need_not_alternate) {
+  Joined joined;
+  joined.run(5);
+  for (int n = 0; n < 10; ++n) {
+    joined.play(kAhead);
+    joined.hear(kAhead - 1);
+    joined.hear(1);
+    joined.worker();
+  }
+  EXPECT_TRUE(joined.gaps.empty());
+  EXPECT_EQ(joined.underrun, 0U);
+  joined.expect_in_time();
+  EXPECT_EQ(joined.heard.back(), static_cast<float>(joined.heard.size()));
+}
+
+TEST(CardRings, a_loss_that_the_card_reports_in_either_direction_is_told_once) {
+  CardRings rings(kCapacity, kAhead);
+  std::vector<float> block(kBlock);
+  rings.keep(block.data(), kBlock, true);
+  rings.fill(block.data(), kBlock, true);
+  EXPECT_EQ(rings.receive(block).underrun, 2U);
+  rings.keep(block.data(), kBlock, false);
+  EXPECT_EQ(rings.receive(block).underrun, 0U);
 }
 
 TEST(CardRings, samples_that_find_the_ring_full_are_missed_behind_those_in_it) {
@@ -132,7 +165,8 @@ TEST(CardRings, no_gap_is_forgotten_however_many_there_are) {
   std::uint64_t offered = 0, told = 0;
   const auto card = [&](bool has_input) {
     float in = 0, out = 0;
-    rings.exchange(has_input ? &in : nullptr, &out, 1, false);
+    rings.keep(has_input ? &in : nullptr, 1, false);
+    rings.fill(&out, 1, false);
     ++offered;
   };
   const auto take = [&](std::size_t samples) {
