@@ -173,8 +173,9 @@ unsigned SentMessage::choose_extras(const Round& leg) const {
   return static_cast<unsigned>(std::clamp<std::size_t>(affordable, 1, kExtrasMax));
 }
 
-// A group of blocks gets rows of parity if they are fewer than its missing blocks. The node that
-// misses most decides how many.
+// A group of blocks gets rows of parity if they are fewer than its missing blocks, or if the leg
+// has nodes whose missing blocks are unknown: such a node can use any row, but hardly a block that
+// another node misses. The node that misses most decides how many.
 void SentMessage::choose_repairs(const std::vector<Node*>& heard, Round& leg) {
   std::vector<bool> wanted(total, false);
   std::vector<std::size_t> together(groups.count()), most(groups.count());
@@ -191,9 +192,12 @@ void SentMessage::choose_repairs(const std::vector<Node*>& heard, Round& leg) {
       most[group] = std::max(most[group], own[group]);
     }
   }
+  const auto in_leg = static_cast<std::size_t>(std::count_if(
+      nodes.begin(), nodes.end(), [&](const Node& node) { return is_in(leg, node); }));
+  const bool some_unknown = in_leg > heard.size();
   std::vector<bool> by_parity(groups.count(), false);
   for (std::size_t group = 0; rules.coded && group < groups.count(); ++group) {
-    if (together[group] <= most[group]) continue;
+    if (most[group] == 0 || (together[group] <= most[group] && !some_unknown)) continue;
     if (next_row[group] + most[group] > kGroupRowsMax) continue;
     by_parity[group] = true;
     add_parity(group, most[group], leg);

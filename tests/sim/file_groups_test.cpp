@@ -38,25 +38,39 @@ std::uint64_t octets_sent(const FileNodes& nodes) {
   return nodes.relay(0).multicast().p_mul().sender().counters()[p_mul::PMulSenderCounter::octets];
 }
 
+// The losses of one run decide more than the protocol does: the station that lost most sets how
+// many blocks and rows of parity are needed. The mean of several runs is therefore compared. A code
+// that wastes nothing needs 1.34 for two stations and 1.41 for eight (docs/measurements/files.md).
 TEST(FileGroups, stations_with_loss_have_the_same_file_at_little_more_than_its_octets) {
-  for (const std::size_t receivers : {2u, 8u}) {
+  struct Case {
+    std::size_t receivers;
+    std::uint64_t runs;
+    double ratio_max;
+  };
+  const Bytes content = content_of(59'100);
+  for (const auto& [receivers, runs, ratio_max] : {Case{2, 10, 1.365}, Case{8, 5, 1.45}}) {
     SCOPED_TRACE(receivers);
-    auto nodes = nodes_of(receivers, receivers + 1, {.data_loss = 0.2});
-    nodes.run_for(10s);
-    const Bytes content = content_of(59'100);
-    std::vector<std::size_t> to;
-    for (std::size_t i = 1; i <= receivers; ++i) to.push_back(i);
-    const auto rows = nodes.send_by_p_mul(0, to, "chart.png", content);
-    nodes.run_for(2h);
-    for (std::size_t i = 0; i < receivers; ++i) {
-      EXPECT_EQ(nodes.content_at(i + 1, "chart.png"), content);
-      EXPECT_EQ(nodes.files_at(i + 1), 1u);
-      EXPECT_EQ(nodes.state(0, rows[i]), SpoolState::delivered);
+    double sum = 0;
+    for (std::uint64_t run = 0; run < runs; ++run) {
+      const sim::Seed seed = 100 * receivers + run;
+      SCOPED_TRACE(seed);
+      auto nodes = nodes_of(seed, receivers + 1, {.data_loss = 0.2});
+      nodes.run_for(10s);
+      std::vector<std::size_t> to;
+      for (std::size_t i = 1; i <= receivers; ++i) to.push_back(i);
+      const auto rows = nodes.send_by_p_mul(0, to, "chart.png", content);
+      nodes.run_for(2h);
+      for (std::size_t i = 0; i < receivers; ++i) {
+        EXPECT_EQ(nodes.content_at(i + 1, "chart.png"), content);
+        EXPECT_EQ(nodes.files_at(i + 1), 1u);
+        EXPECT_EQ(nodes.state(0, rows[i]), SpoolState::delivered);
+      }
+      sum += static_cast<double>(octets_sent(nodes)) / 59'100;
     }
-    const double ratio = static_cast<double>(octets_sent(nodes)) / 59'100;
+    const double ratio = sum / static_cast<double>(runs);
     std::printf("59.1 kB to %zu stations, 20 %% of the data D_PDUs lost: %.3f times its octets\n",
                 receivers, ratio);
-    EXPECT_LT(ratio, 1.6);
+    EXPECT_LT(ratio, ratio_max);
   }
 }
 
