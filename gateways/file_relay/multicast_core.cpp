@@ -121,7 +121,7 @@ void MulticastCore::on_sis(Instant now, const gateways::SisEvent& event) {
 
 void MulticastCore::on_own_silence(Instant now, bool silent) {
   if (std::exchange(silent_, silent) == silent) return;
-  carrier_.on_silence(silent);
+  carrier_.on_silence(now, silent);
   if (silent) take_back_unsent(now);
   p_mul_.on_own_silence(now, silent, true);
   pump(now);

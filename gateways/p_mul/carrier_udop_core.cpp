@@ -25,6 +25,7 @@ std::uint8_t sis_priority(std::uint8_t priority) {
 
 DrainEstimate::Backlog DrainEstimate::backlog(Instant now) const {
   Backlog left = backlog_;
+  if (silent_) return left;
   double sent = std::max(0.0, to_seconds(now - at_)) * rate_bps_ / 8;
   for (auto octets = left.rbegin(); octets != left.rend(); ++octets) {
     const double of_these = std::min(*octets, sent);
@@ -69,6 +70,14 @@ void DrainEstimate::on_lost(Instant now) {
   turned_on_at_.reset();
   handed_since_ = 0;
   flow_on_ = true;
+}
+
+void DrainEstimate::on_silence(Instant now, bool silent) {
+  backlog_ = backlog(now);
+  at_ = now;
+  silent_ = silent;
+  turned_on_at_.reset();
+  handed_since_ = 0;
 }
 
 Instant DrainEstimate::clear_at(Instant now) const {
@@ -188,8 +197,9 @@ std::optional<Bytes> CarrierUdopCore::poll_datagram() {
   return take_front(datagrams_);
 }
 
-void CarrierUdopCore::on_silence(bool silent) {
+void CarrierUdopCore::on_silence(Instant now, bool silent) {
   silent_ = silent;
+  drain_.on_silence(now, silent);
   if (silent) requests_.clear();
 }
 

@@ -44,6 +44,9 @@ class DrainEstimate {
   void on_flow(Instant now, bool on);
   /// Call when the connection to the node is lost. The node then has none of our data.
   void on_lost(Instant now);
+  /// Call when the node's silence (EMCON) begins or ends. Its data stays while it is silent, and
+  /// the time does not count in the rate.
+  void on_silence(Instant now, bool silent);
 
   double rate_bps() const { return rate_bps_; }
   bool measured() const { return measured_; }
@@ -61,6 +64,7 @@ class DrainEstimate {
   double rate_bps_;
   bool measured_ = false;
   bool flow_on_ = true;
+  bool silent_ = false;
   Backlog backlog_{};
   Instant at_{};
   std::optional<Instant> turned_on_at_;
@@ -94,7 +98,7 @@ class CarrierUdopCore {
   /// Call when our own EMCON begins or ends. While it lasts, no data goes to the node. PDUs that
   /// P_MUL had handed over and the node has not got are dropped; the rounds of P_MUL send those
   /// with acknowledgement again.
-  void on_silence(bool silent);
+  void on_silence(Instant now, bool silent);
   /// Call when another user of the SAP has handed over data without ARQ, of so many octets with
   /// their repeats. They take time on the same line.
   void on_other_handed(Instant now, std::uint8_t sis_priority, std::size_t octets);

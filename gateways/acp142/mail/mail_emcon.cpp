@@ -54,7 +54,7 @@ void MailEmcon::on_changed() {
   const bool silent = own_.silent();
   LogLine(parts_.log, LogLevel::warning, silent ? "emcon_begins" : "emcon_ends")
       .kv("by", own_.reason());
-  parts_.carrier.on_silence(silent);
+  parts_.carrier.on_silence(parts_.now(), silent);
   parts_.p_mul.on_own_silence(parts_.now(), silent, own_.listened());
   parts_.mail.on_own_silence(parts_.now(), silent);
 }

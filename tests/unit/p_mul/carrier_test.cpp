@@ -134,6 +134,29 @@ TEST(CarrierUdop, a_pause_does_not_make_the_node_look_slow) {
   EXPECT_NEAR(carrier.drain().rate_bps(), 1200, 1);
 }
 
+// The node transmits nothing in EMCON, so what it has leaves only afterwards.
+TEST(CarrierUdop, our_own_emcon_counts_neither_as_time_on_the_air_nor_in_the_rate) {
+  auto config = udop();
+  config.rate_bps = 1200;
+  CarrierUdopCore carrier(config);
+  carrier.on_sis(at(0s), SisBound{});
+  carrier.on_sis(at(0s), SisFlow{false});
+  carrier.on_sis(at(0s), SisFlow{true});
+  ASSERT_TRUE(carrier.request_send(at(0s), pdu_to(kGroup, 1494)).ok());  // 10 s with its header
+  carrier.poll_unidata();
+  EXPECT_EQ(carrier.clear_at(at(4s)), at(10s));
+  carrier.on_silence(at(4s), true);
+  EXPECT_EQ(carrier.clear_at(at(4s)), at(10s));
+  EXPECT_EQ(carrier.clear_at(at(1h)), at(1h + 6s));
+  carrier.on_sis(at(2s + 1h), SisFlow{false});
+  carrier.on_sis(at(2h), SisFlow{true});
+  carrier.on_silence(at(3h), false);
+  EXPECT_EQ(carrier.clear_at(at(3h)), at(3h + 6s));
+  EXPECT_EQ(carrier.clear_at(at(3h + 6s)), at(3h + 6s));
+  EXPECT_FALSE(carrier.drain().measured());
+  EXPECT_EQ(carrier.drain().rate_bps(), 1200);
+}
+
 TEST(CarrierUdop, repeats_count_in_how_long_it_takes) {
   auto config = udop();
   config.rate_bps = 800;
@@ -231,13 +254,13 @@ TEST(CarrierUdop, nothing_is_handed_to_the_node_in_emcon_not_even_what_arq_gave_
   ASSERT_TRUE(carrier.request_send(at(0s), pdu_to(kBravo, 40, true)).ok());
   const auto request = carrier.poll_unidata();
   ASSERT_TRUE(carrier.request_send(at(0s), pdu_to(kBravo)).ok());
-  carrier.on_silence(true);
+  carrier.on_silence(at(0s), true);
   EXPECT_FALSE(carrier.ready());
   EXPECT_FALSE(carrier.request_send(at(1s), pdu_to(kBravo)).ok());
   carrier.on_sis(at(2s), SisRejected{request->id});
   carrier.on_sis(at(3s), SisFlow{true});
   EXPECT_FALSE(carrier.poll_unidata().has_value());
-  carrier.on_silence(false);
+  carrier.on_silence(at(4s), false);
   EXPECT_TRUE(carrier.ready());
   EXPECT_FALSE(carrier.poll_unidata().has_value());
 }
