@@ -41,7 +41,8 @@ bool is_same(const struct stat& a, const struct stat& b) {
 
 }  // namespace
 
-Result<HandedFile> read_file_to_send(const std::string& path, std::size_t octets_max, bool follow) {
+Result<HandedFile> read_file_to_send(const std::string& path, std::size_t octets_max, bool follow,
+                                     const std::function<void()>& was_read) {
   const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (follow ? 0 : O_NOFOLLOW);
   for (int i = 0; i < kReadTries; ++i) {
     // O_NONBLOCK, because a FIFO would wait for a writer.
@@ -54,6 +55,7 @@ Result<HandedFile> read_file_to_send(const std::string& path, std::size_t octets
     if (!S_ISREG(before.st_mode)) return Error{ErrorCode::io, path + ": Not a regular file"};
     auto content = read_whole(file.get(), path, octets_max);
     if (!content) return content.error();
+    if (was_read) was_read();
     if (::fstat(file.get(), &after) != 0) return os_error(path);
     if (!is_same(before, after)) continue;
     HandedFile handed;

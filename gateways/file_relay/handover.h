@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "s5066d/base/bytes.h"
@@ -18,9 +19,11 @@ struct HandedFile {
   Bytes content;
 };
 
-/// Reads a regular file. An error if it changes while it is read, or if it is a symbolic link that
-/// is not to be followed.
+/// Reads a regular file. A file that changes while it is read is read again, three times in all;
+/// then it is an error, as is a symbolic link that is not to be followed. `was_read` is called
+/// after each time, for tests.
 Result<HandedFile> read_file_to_send(const std::string& path, std::size_t octets_max,
-                                     bool follow = true);
+                                     bool follow = true,
+                                     const std::function<void()>& was_read = {});
 
 }  // namespace s5066::file_relay

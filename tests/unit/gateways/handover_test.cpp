@@ -41,6 +41,34 @@ TEST(FilesToPut, a_folder_stands_for_its_files_without_links_and_hidden_ones) {
   EXPECT_EQ(files_to_put({(charts / "one.png").string()})->at(0).name, "one.png");
 }
 
+TEST(FileToSend, a_file_that_changes_while_it_is_read_is_read_again) {
+  test::TemporaryFolder folder;
+  const std::string path = (folder.path() / "log.txt").string();
+  std::ofstream(path) << "half";
+  int reads = 0;
+  const auto file = read_file_to_send(path, 1000, true, [&] {
+    if (++reads == 1) std::ofstream(path, std::ios::app) << " and the rest";
+  });
+  ASSERT_TRUE(file) << to_string(file.error());
+  EXPECT_EQ(reads, 2);
+  EXPECT_EQ(std::string(file->content.begin(), file->content.end()), "half and the rest");
+}
+
+TEST(FileToSend, a_file_that_never_rests_is_refused) {
+  test::TemporaryFolder folder;
+  const std::string path = (folder.path() / "log.txt").string();
+  std::ofstream(path) << "line\n";
+  int reads = 0;
+  const auto file = read_file_to_send(path, 1000, true, [&] {
+    ++reads;
+    std::ofstream(path, std::ios::app) << "line\n";
+  });
+  EXPECT_EQ(reads, 3);
+  ASSERT_FALSE(file);
+  EXPECT_EQ(file.error().code, ErrorCode::refused);
+  EXPECT_EQ(file.error().detail, path + ": the file changes while it is read");
+}
+
 class FolderWatchTest : public testing::Test {
  protected:
   std::vector<std::string> look() {

@@ -143,6 +143,33 @@ TEST_F(InboxTest, an_existing_file_is_never_overwritten) {
             (std::map<std::string, Bytes>{{"a.1.txt", {2}}, {"a.2.txt", {3}}, {"a.txt", {1}}}));
 }
 
+// The file system decides whether two names are one. Where they are, the later file gets a number.
+TEST_F(InboxTest, names_that_differ_in_case_or_unicode_form_only_never_share_a_file) {
+  const std::string composed = "caf\xC3\xA9.txt";     // NFC
+  const std::string decomposed = "cafe\xCC\x81.txt";  // NFD
+  EXPECT_EQ(publish("chart.png", {1}), "chart.png");
+  EXPECT_EQ(publish("Chart.PNG", {2}), "Chart.PNG");
+  EXPECT_EQ(publish(composed, {3}), composed);
+  EXPECT_EQ(publish(decomposed, {4}), decomposed);
+  EXPECT_EQ(test::visible_files(directory),
+            (std::map<std::string, Bytes>{
+                {"chart.png", {1}}, {"Chart.PNG", {2}}, {composed, {3}}, {decomposed, {4}}}));
+
+  Inbox folding(directory, {}, [&](const std::string& name) {
+    return name == "CHART.png" || name == composed ? EEXIST : 0;
+  });
+  for (const auto& [name, expected] : std::map<std::string, std::string>{
+           {"CHART.png", "CHART.1.png"}, {composed, "caf\xC3\xA9.1.txt"}}) {
+    const auto temporary = folding.write_temporary(Bytes{5});
+    ASSERT_TRUE(temporary);
+    EXPECT_EQ(*folding.publish(*temporary, name), expected);
+  }
+  const auto files = test::visible_files(directory);
+  EXPECT_EQ(files.size(), 6u);
+  EXPECT_EQ(files.at("chart.png"), Bytes{1});
+  EXPECT_EQ(files.at(composed), Bytes{3});
+}
+
 TEST_F(InboxTest, a_planted_link_is_neither_followed_nor_replaced) {
   const fs::path outside = folder.path() / "outside";
   fs::create_symlink(outside, fs::path(directory) / "a.txt");
