@@ -123,6 +123,9 @@ void SisTap::keep(bool to_server, ByteSpan octets) {
     put_u16(whole, static_cast<std::uint16_t>(frame->body.size()));
     append(whole, frame->body);
     capture_.add(to_server, whole, std::chrono::system_clock::now().time_since_epoch());
+    if (const auto* in = std::get_if<sis::UnidataIndication>(&*primitive)) {
+      octets_delivered_ += in->updu.size();
+    }
     primitives_.push_back(*std::move(primitive));
   }
 }

@@ -28,6 +28,8 @@ class SisTap {
   Bytes capture() const;
   /// Returns the same primitives as our codec reads them.
   std::vector<sis::Primitive> primitives() const;
+  /// Returns the octets of U_PDUs that the server has delivered to its clients.
+  std::uint64_t octets_delivered() const { return octets_delivered_; }
 
  private:
   void serve();
@@ -38,6 +40,7 @@ class SisTap {
   std::uint16_t port_ = 0;
   int listener_ = -1;
   std::atomic<bool> stopping_{false};
+  std::atomic<std::uint64_t> octets_delivered_{0};
   mutable std::mutex mutex_;  // guards the capture
   test::SisCapture capture_;
   std::vector<sis::Primitive> primitives_;
