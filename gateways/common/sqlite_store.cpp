@@ -1422,16 +1422,16 @@ Result<StoreAnswer> SqliteStore::run(const EndOverdue& operation) {
   const auto overdue = table.overdue(operation.now);
   if (!overdue) return overdue.error();
   FilesEnded ended;
-  Result<void> failed;
+  Result<void> done;  // the first error
   for (const TransferTable::Overdue& one : *overdue) {
     auto news = end_overdue(one, operation.now);
     if (news) {
       ended.files.push_back({one.row.key, std::move(news).value()});
-    } else if (failed) {
-      failed = news.error();
+    } else if (done) {
+      done = news.error();
     }
   }
-  if (ended.files.empty() && !failed) return failed.error();
+  if (ended.files.empty() && !done) return done.error();
   return StoreAnswer(std::move(ended));
 }
 
@@ -1567,6 +1567,32 @@ Result<std::vector<SpoolItem>> SqliteStore::list(const ListFilter& filter,
   if (filter.destination) where += " AND destination = '" + to_string(*filter.destination) + "'";
   return list_items<SpoolItem>(db_, select_items(where + " ORDER BY id DESC LIMIT ?"), items_max,
                                read_item);
+}
+
+Result<std::vector<ReceivedFile>> SqliteStore::received(std::uint32_t files_max) {
+  auto rows = db_.prepare(
+      "SELECT source, inbox_name, size, sha256, received_utc, coalesce(begun_utc, -1) FROM "
+      "received LEFT JOIN transfer_in ON transfer_in.received = received.id WHERE "
+      "received.state = 'delivered' ORDER BY received.id DESC LIMIT ?");
+  if (!rows) return rows.error();
+  rows->bind(files_max);
+  std::vector<ReceivedFile> files;
+  while (true) {
+    const auto row = rows->step();
+    if (!row) return row.error();
+    if (!*row) return files;
+    ReceivedFile file;
+    if (const auto source = parse_address(rows->text(0))) file.source = *source;
+    file.name = rows->octets(1);
+    file.size = static_cast<std::uint64_t>(std::max<std::int64_t>(rows->integer(2), 0));
+    file.sha256 = rows->blob(3);
+    file.received = {rows->integer(4)};
+    const std::int64_t begun = rows->integer(5);
+    if (begun >= 0 && begun <= file.received.value) {
+      file.took = std::chrono::seconds(file.received.value - begun);
+    }
+    files.push_back(std::move(file));
+  }
 }
 
 // --- Operators -----------------------------------------------------------------------------------

@@ -39,6 +39,16 @@ struct ListFilter {
   std::optional<Address> destination = std::nullopt;
 };
 
+/// A file in the inbox, as it came. An operator may have moved it since.
+struct ReceivedFile {
+  Address source;
+  std::string name;  // name in the inbox
+  std::uint64_t size = 0;
+  Bytes sha256;
+  UtcSeconds received{};
+  std::optional<std::chrono::seconds> took;  // time since the offer; BFTP has none
+};
+
 class SqliteStore {
  public:
   struct Config {
@@ -95,6 +105,8 @@ class SqliteStore {
   /// Returns the youngest rows, youngest first.
   Result<std::vector<SpoolItem>> list(std::uint32_t items_max);
   Result<std::vector<SpoolItem>> list(const ListFilter& filter, std::uint32_t items_max);
+  /// Returns the files that have come, the newest first.
+  Result<std::vector<ReceivedFile>> received(std::uint32_t files_max);
   /// Changes a file as an operator wants it and returns the row as it is then. `refused` if the
   /// state of the file does not allow that. Nothing else may be about to change the row.
   Result<SpoolItem> change(SpoolChange change, SpoolId id, UtcSeconds now);

@@ -91,4 +91,24 @@ proto::FileDetails details_answer(const SpoolItem& item, const RelayConfig& conf
   return file;
 }
 
+proto::ReceivedFiles received_answer(const std::vector<gateways::ReceivedFile>& files) {
+  proto::ReceivedFiles answer;
+  if (files.empty()) answer.set_note("no file has come");
+  for (const gateways::ReceivedFile& from : files) {
+    if (answer.files_size() == static_cast<int>(kRowsListed)) {
+      answer.set_more(true);
+      answer.set_note("these are the newest " + std::to_string(kRowsListed));
+      break;
+    }
+    proto::ReceivedFile& file = *answer.add_files();
+    file.set_received(control::utc_text(from.received));
+    file.set_source(to_string(from.source));
+    file.set_octets(static_cast<double>(from.size));
+    if (from.took) file.set_took_s(static_cast<double>(from.took->count()));
+    file.set_sha256(hex_digits(from.sha256));
+    file.set_name(from.name);
+  }
+  return answer;
+}
+
 }  // namespace s5066::file_relay

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The answers to `queue` and `show`: rows of the spool as messages of the control interface.
+// The answers to `queue`, `show` and `received`: rows of the spool as messages of the control
+// interface.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,7 @@
 namespace s5066::proto {
 class FileDetails;
 class FileQueue;
+class ReceivedFiles;
 }  // namespace s5066::proto
 
 namespace s5066::file_relay {
@@ -28,5 +30,8 @@ proto::FileQueue queue_answer(const std::vector<gateways::SpoolItem>& items,
 /// Returns one row, and what the file waits for. `on_its_way` is its transfer, if there is one.
 proto::FileDetails details_answer(const gateways::SpoolItem& item, const RelayConfig& config,
                                   const std::optional<TransferStatus>& on_its_way, UtcSeconds now);
+
+/// Returns the first kRowsListed of these files, and says whether there are more.
+proto::ReceivedFiles received_answer(const std::vector<gateways::ReceivedFile>& files);
 
 }  // namespace s5066::file_relay

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <optional>
@@ -20,6 +21,7 @@ namespace {
 
 constexpr auto kLookEvery = std::chrono::milliseconds(500);
 constexpr auto kControlTimeout = std::chrono::milliseconds(2000);
+constexpr const char* kFramesResent = "frames_sent_again";  // a counter of the node
 
 class ProgressLine {
  public:
@@ -56,22 +58,54 @@ std::string ask_link(const AwaitedFile& file) {
   return "";
 }
 
-/// Returns a line about a file that is not over. `first` is the first sample of its transfer.
-std::string progress_of(const gateways::ServiceClient& relay, const AwaitedFile& file,
-                        const proto::FileDetails& details, std::optional<ProgressSample>& first) {
+/// Returns the transfer of a file; nothing if it is not on its way, or the relay does not answer.
+Result<std::optional<proto::Transfer>> transfer_of(const gateways::ServiceClient& relay,
+                                                   double id) {
   const auto status = relay.ask<proto::RelayStatus>("status", kControlTimeout);
-  if (!status) return "the relay does not answer; the file waits in the spool";
-  const std::string link = ask_link(file);
+  if (!status) return status.error();
   for (const proto::Transfer& transfer : status->transfers()) {
-    if (transfer.id() != details.id()) continue;
-    const ProgressSample now{sample_time_s(), octets_of(transfer.octets_confirmed())};
-    if (!first) first = now;
-    return progress_text(link, octets_of(transfer.octets()), *first, now);
+    if (transfer.id() == id) return std::optional(transfer);
   }
-  first.reset();
-  const std::string reason = details.last().empty() ? "" : ": " + escaped(details.last());
-  return details.state() + reason + (link.empty() ? "" : "; link " + link);
+  return std::optional<proto::Transfer>();
 }
+
+/// Shows how far a file is that is not over: as a line, or as JSON when it has come further.
+class Progress {
+ public:
+  Progress(const gateways::ServiceClient& relay, const AwaitedFile& file)
+      : relay_(relay), file_(file), line_(file.progress && relay.text()) {}
+
+  void show(const proto::FileDetails& details) {
+    if (!file_.progress) return;
+    auto transfer = transfer_of(relay_, details.id());
+    if (!transfer) return show_no_answer();
+    if (!*transfer) {
+      first_.reset();
+      const std::string link = relay_.text() ? ask_link(file_) : "";
+      const std::string reason = details.last().empty() ? "" : ": " + escaped(details.last());
+      return line_.show(details.state() + reason + (link.empty() ? "" : "; link " + link));
+    }
+    const ProgressSample now = sample_of(**transfer, file_.node_control_socket);
+    if (!first_) first_ = now;
+    if (relay_.text()) {
+      return line_.show(
+          progress_text(ask_link(file_), octets_of((*transfer)->octets()), *first_, now));
+    }
+    if (now.octets_confirmed == printed_) return;
+    printed_ = now.octets_confirmed;
+    add_progress(**transfer, *first_, now);
+    control::print(**transfer, control::Form::json);
+  }
+  void show_no_answer() { line_.show("the relay does not answer; the file waits in the spool"); }
+  void show_end(const std::string& state) { line_.show(state); }
+
+ private:
+  const gateways::ServiceClient& relay_;
+  const AwaitedFile& file_;
+  ProgressLine line_;
+  std::optional<ProgressSample> first_;  // first sample of the transfer
+  std::optional<std::uint64_t> printed_;
+};
 
 int report(const gateways::ServiceClient& relay, const proto::FileDetails& file,
            gateways::SpoolState state) {
@@ -102,9 +136,8 @@ bool gives_no_answer(const Error& error) {
 }
 
 int wait_for_file(const gateways::ServiceClient& relay, const AwaitedFile& file) {
-  ProgressLine line(file.progress && relay.text());
+  Progress progress(relay, file);
   const std::string request = "show " + std::to_string(file.id.value);
-  std::optional<ProgressSample> first;
   while (true) {
     const auto details = relay.ask<proto::FileDetails>(request, kControlTimeout);
     if (!details && !gives_no_answer(details.error())) return relay.fail(details.error());
@@ -112,36 +145,68 @@ int wait_for_file(const gateways::ServiceClient& relay, const AwaitedFile& file)
                                : Result<SpoolState>(details.error());
     if (state && is_final(*state) && *state != SpoolState::held) {
       if (*state == SpoolState::delivered || *state == SpoolState::sent) {
-        line.show(details->state());
+        progress.show_end(details->state());
       }
       return report(relay, *details, *state);
     }
-    if (file.progress && relay.text()) {
-      line.show(details ? progress_of(relay, file, *details, first)
-                        : "the relay does not answer; the file waits in the spool");
+    if (details) {
+      progress.show(*details);
+    } else {
+      progress.show_no_answer();
     }
     std::this_thread::sleep_for(kLookEvery);
   }
 }
 
-std::string progress_text(const std::string& link, std::uint64_t octets, ProgressSample first,
-                          ProgressSample last) {
+ProgressSample sample_of(const proto::Transfer& transfer, const std::string& node_control_socket) {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  ProgressSample sample{.at_s = std::chrono::duration<double>(now).count(),
+                        .octets_confirmed = octets_of(transfer.octets_confirmed())};
+  if (node_control_socket.empty()) return sample;
+  const auto counters =
+      control::ask<proto::CounterTable>(node_control_socket, "counters", kControlTimeout);
+  if (!counters) return sample;
+  for (const proto::CounterValue& counter : counters->counters()) {
+    if (counter.name() == kFramesResent) sample.frames_resent = counter.value();
+  }
+  return sample;
+}
+
+void add_progress(proto::Transfer& transfer, const ProgressSample& first,
+                  const ProgressSample& last) {
+  const double elapsed_s = last.at_s - first.at_s;
+  const double gained =
+      static_cast<double>(last.octets_confirmed) - static_cast<double>(first.octets_confirmed);
+  if (elapsed_s > 0 && gained > 0) {
+    const double octets_per_s = gained / elapsed_s;
+    const double left = transfer.octets() - static_cast<double>(last.octets_confirmed);
+    transfer.set_rate_bps(octets_per_s * 8);
+    transfer.set_left_s(std::max(left, 0.0) / octets_per_s);
+  }
+  // The counter begins again with the node.
+  if (first.frames_resent && last.frames_resent && *last.frames_resent >= *first.frames_resent) {
+    transfer.set_frames_resent(*last.frames_resent - *first.frames_resent);
+  }
+}
+
+std::string progress_text(const std::string& link, std::uint64_t octets,
+                          const ProgressSample& first, const ProgressSample& last) {
   std::ostringstream text;
   if (!link.empty()) text << "link " << link << ", ";
   const std::uint64_t percent = octets == 0 ? 0 : last.octets_confirmed * 100 / octets;
   text << last.octets_confirmed << " of " << octets << " octets acknowledged (" << percent << " %)";
-  const double elapsed_s = last.at_s - first.at_s;
-  const auto gained = static_cast<double>(last.octets_confirmed - first.octets_confirmed);
-  if (elapsed_s <= 0 || gained <= 0) return text.str();
-  const double octets_per_s = gained / elapsed_s;
-  const auto left = static_cast<double>(octets - last.octets_confirmed);
-  text << ", " << static_cast<std::int64_t>(octets_per_s * 8) << " bit/s, "
-       << static_cast<std::int64_t>(left / octets_per_s + 0.5) << " s left";
+  proto::Transfer progress;
+  progress.set_octets(static_cast<double>(octets));
+  add_progress(progress, first, last);
+  if (progress.has_rate_bps()) {
+    text << ", " << static_cast<std::int64_t>(progress.rate_bps()) << " bit/s, "
+         << static_cast<std::int64_t>(progress.left_s() + 0.5) << " s left";
+  }
+  if (progress.frames_resent() > 0) {
+    const auto frames = static_cast<std::int64_t>(progress.frames_resent());
+    text << ", " << frames << (frames == 1 ? " frame resent" : " frames resent");
+  }
   return text.str();
-}
-
-double sample_time_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 std::uint64_t octets_of(double value) {

@@ -3,12 +3,17 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "gateways/common/service_client.h"
 #include "gateways/file_relay/relay_types.h"
 #include "s5066d/base/ids.h"
 #include "s5066d/base/result.h"
+
+namespace s5066::proto {
+class Transfer;
+}
 
 namespace s5066::file_relay {
 
@@ -29,14 +34,18 @@ int wait_for_file(const gateways::ServiceClient& relay, const AwaitedFile& file)
 struct ProgressSample {
   double at_s = 0;
   std::uint64_t octets_confirmed = 0;
+  std::optional<double> frames_resent{};  // count of the node since its start, for all clients
 };
-/// Returns "link made, 8192 of 20493 octets acknowledged (39 %), 1850 bit/s, 53 s left". The rate
-/// and the time left need two samples.
-std::string progress_text(const std::string& link, std::uint64_t octets, ProgressSample first,
-                          ProgressSample last);
+/// Takes a sample of a transfer. The node at `node_control_socket` tells its frames, if it can.
+ProgressSample sample_of(const proto::Transfer& transfer, const std::string& node_control_socket);
+/// Adds the rate, the time left and the frames resent between two samples, as far as they tell.
+void add_progress(proto::Transfer& transfer, const ProgressSample& first,
+                  const ProgressSample& last);
+/// Returns "link made, 8192 of 20493 octets acknowledged (39 %), 1850 bit/s, 53 s left, 2 frames
+/// resent". The rate and the time left need two samples.
+std::string progress_text(const std::string& link, std::uint64_t octets,
+                          const ProgressSample& first, const ProgressSample& last);
 
-/// Returns the time of a sample, in seconds from any beginning.
-double sample_time_s();
 /// Returns a count of octets, which a relay cannot have sent as less than 0.
 std::uint64_t octets_of(double value);
 

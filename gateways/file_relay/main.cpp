@@ -203,6 +203,7 @@ void add_requests(gateways::ServiceProgram& relay, Config& config) {
     relay.requests[std::string(verb.name)] = file_request;
   }
   relay.verbs.push_back(file_relay::kIncomingVerb);
+  relay.verbs.push_back(file_relay::kReceivedVerb);
 }
 
 gateways::ServiceProgram program(Config& config) {
@@ -237,9 +238,10 @@ gateways::ServiceProgram program(Config& config) {
       {"stat", "STATION:PATH", "size, time and digest of a file of another station",
        far(InboxRequest::stat)},
       {"watch", "", "how far the files are, until none is on its way",
-       [](const ServiceArguments& arguments, const ServiceClient& service) -> std::optional<int> {
+       [&config](const ServiceArguments& arguments,
+                 const ServiceClient& service) -> std::optional<int> {
          if (!arguments.words.empty()) return std::nullopt;
-         return file_relay::watch_transfers(service);
+         return file_relay::watch_transfers(service, config->node_control_socket);
        }},
   };
   add_requests(relay, config);

@@ -58,6 +58,10 @@ const control::VerbInfo kStatusVerb = {
 const control::VerbInfo kIncomingVerb = {"incoming", "", "files that are arriving",
                                          control::answered_by<proto::IncomingFiles>};
 
+const control::VerbInfo kReceivedVerb = {
+    "received", "", "files that have come, with their senders, digests and durations",
+    control::answered_by<proto::ReceivedFiles>};
+
 const control::VerbInfo kQueueVerb = {"queue", "[--all] [--state STATE] [--station STATION]",
                                       "the files that are not over",
                                       control::answered_by<proto::FileQueue>};

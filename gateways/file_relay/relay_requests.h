@@ -20,6 +20,7 @@ namespace s5066::file_relay {
 
 extern const control::VerbInfo kStatusVerb;
 extern const control::VerbInfo kIncomingVerb;
+extern const control::VerbInfo kReceivedVerb;
 extern const control::VerbInfo kQueueVerb;
 extern const control::VerbInfo kShowVerb;
 extern const control::VerbInfo kPutVerb;

@@ -330,6 +330,10 @@ void RelayService::add_spool_verbs() {
     if (!words.empty()) return std::nullopt;
     return Result<std::string>(incoming());
   });
+  verbs.add(kReceivedVerb, [this](const control::Words& words) -> Answer {
+    if (!words.empty()) return std::nullopt;
+    return received();
+  });
 }
 
 void RelayService::add_inbox_verbs() {
@@ -560,7 +564,16 @@ std::string RelayService::incoming() {
                   std::to_string(from.blocks_total) + " blocks");
     file.set_octets_here(static_cast<double>(from.octets));
   }
+  if (files.files().empty())
+    files.set_note("no file is arriving; `received` lists those that came");
   return control::answer_json(std::move(files));
+}
+
+Result<std::string> RelayService::received() {
+  const auto files = operator_store_->received(kRowsListed + 1);
+  if (const auto damage = operator_store_->damage()) spool_.post_damage(*damage);
+  if (!files) return files.error();
+  return control::answer_json(received_answer(*files));
 }
 
 /// `id` is STATION/NUMBER, as `incoming` shows it. Nothing if it is not, or the change is none of a

@@ -206,19 +206,20 @@ int ask_far_inbox(const gateways::ServiceClient& relay, InboxRequest request, Ad
   }
 }
 
-int watch_transfers(const gateways::ServiceClient& relay) {
+int watch_transfers(const gateways::ServiceClient& relay, const std::string& node_control_socket) {
   std::map<double, ProgressSample> first;
   while (true) {
     const auto status = relay.ask<proto::RelayStatus>("status");
     if (!status) return relay.fail(status.error());
     if (status->transfers().empty()) return 0;
-    for (const proto::Transfer& transfer : status->transfers()) {
+    for (proto::Transfer transfer : status->transfers()) {
+      const ProgressSample now = sample_of(transfer, node_control_socket);
+      const auto begun = first.try_emplace(transfer.id(), now).first;
       if (!relay.text()) {
+        add_progress(transfer, begun->second, now);
         control::print(transfer, control::Form::json);
         continue;
       }
-      const ProgressSample now{sample_time_s(), octets_of(transfer.octets_confirmed())};
-      const auto begun = first.try_emplace(transfer.id(), now).first;
       std::cout << "item=" << octets_of(transfer.id()) << " "
                 << progress_text("", octets_of(transfer.octets()), begun->second, now) << std::endl;
     }

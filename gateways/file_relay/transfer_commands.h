@@ -53,6 +53,6 @@ int put_files(const gateways::ServiceClient& relay, const RelayConfig& config,
 int ask_far_inbox(const gateways::ServiceClient& relay, InboxRequest request, Address station,
                   const std::string& path);
 /// Shows how far all files are, twice a second, until there are none or the program is ended.
-int watch_transfers(const gateways::ServiceClient& relay);
+int watch_transfers(const gateways::ServiceClient& relay, const std::string& node_control_socket);
 
 }  // namespace s5066::file_relay

@@ -24,7 +24,7 @@ LISTS = {
     "hfmodem": ["modes", "devices"],
     "s5066d": ["status", "counters", "events", "queue", "help"],
     "s5066-relay": ["status", "counters", "events", "queue", "queue --all", "list", "incoming",
-                    "show 1"],
+                    "received", "show 1"],
     "s5066-acp142": ["status", "counters", "events", "queue", "queue --all", "stations",
                      "emcon show"],
     "s5066-ip": ["status", "table", "flows", "queue", "counters", "events"],

@@ -447,6 +447,24 @@ TEST(RelayProgress, shows_state_octets_rate_and_time_left) {
             "link made, 6000 of 20000 octets acknowledged (30 %), 4000 bit/s, 28 s left");
   EXPECT_EQ(progress_text("", 20000, {10, 1000}, {20, 20000}),
             "20000 of 20000 octets acknowledged (100 %), 15200 bit/s, 0 s left");
+  EXPECT_EQ(progress_text("", 20000, {10, 1000, 5}, {20, 6000, 6}),
+            "6000 of 20000 octets acknowledged (30 %), 4000 bit/s, 28 s left, 1 frame resent");
+  EXPECT_EQ(progress_text("", 20000, {10, 1000, 5}, {20, 1000, 17}),
+            "1000 of 20000 octets acknowledged (5 %), 12 frames resent");
+  EXPECT_EQ(progress_text("", 20000, {10, 1000, 5}, {20, 1000, 2}),
+            "1000 of 20000 octets acknowledged (5 %)")
+      << "the node has been restarted";
+}
+
+TEST(RelayProgress, json_has_what_the_samples_tell) {
+  proto::Transfer transfer;
+  transfer.set_octets(20000);
+  add_progress(transfer, {10, 1000}, {10, 1000});
+  EXPECT_FALSE(transfer.has_rate_bps() || transfer.has_left_s() || transfer.has_frames_resent());
+  add_progress(transfer, {10, 1000, 5}, {20, 6000, 7});
+  EXPECT_EQ(transfer.rate_bps(), 4000);
+  EXPECT_EQ(transfer.left_s(), 28);
+  EXPECT_EQ(transfer.frames_resent(), 2);
 }
 
 }  // namespace

@@ -220,8 +220,8 @@ TEST_F(RelayServiceTest, a_request_that_it_does_not_know_is_refused_in_json) {
   ASSERT_NO_FATAL_FAILURE(start());
   const std::string usage = "the request is `hold ID`";
   const std::string known =
-      "requests are status, queue, show, hold, release, retry, cancel, put, incoming, ask, asked, "
-      "counters, events, help";
+      "requests are status, queue, show, hold, release, retry, cancel, put, incoming, received, "
+      "ask, asked, counters, events, help";
   for (const auto& [request, text] : std::map<std::string, std::string>{{"", known},
                                                                         {"drop 1", known},
                                                                         {"hold", usage},
@@ -305,8 +305,7 @@ TEST_F(RelayServiceTest, every_request_is_answered_by_its_message) {
     EXPECT_NE(json.find("\"version\": 1"), std::string::npos) << json;
     const auto read = control::read_answer(json, answer);
     EXPECT_TRUE(read) << request << ": " << json;
-    const bool shows_nothing = request == "incoming";  // no file is on its way
-    EXPECT_EQ(control::text_of(answer).empty(), shows_nothing) << request;
+    EXPECT_FALSE(control::text_of(answer).empty()) << request;
     return answer;
   };
   for (const char* change : {"hold", "release", "retry", "cancel"}) {
@@ -320,8 +319,10 @@ TEST_F(RelayServiceTest, every_request_is_answered_by_its_message) {
   const auto status = expect("status", proto::RelayStatus());
   EXPECT_EQ(status.program().name(), "s5066-relay");
   EXPECT_TRUE(status.bound());
-  EXPECT_EQ(expect("help", proto::VerbList()).verbs_size(), 14);
-  EXPECT_EQ(expect("incoming", proto::IncomingFiles()).files_size(), 0);
+  EXPECT_EQ(expect("help", proto::VerbList()).verbs_size(), 15);
+  EXPECT_EQ(control::text_of(expect("incoming", proto::IncomingFiles())),
+            "no file is arriving; `received` lists those that came\n");
+  EXPECT_EQ(control::text_of(expect("received", proto::ReceivedFiles())), "no file has come\n");
   EXPECT_EQ(expect("queue all=1", proto::FileQueue()).files_size(), 1);
   EXPECT_EQ(expect("show " + std::to_string(id.value), proto::FileDetails()).name(), "f");
   expect("counters", proto::CounterTable());

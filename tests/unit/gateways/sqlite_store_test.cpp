@@ -911,6 +911,32 @@ TEST_F(SqliteStoreTest, a_file_by_p_mul_is_stored_when_its_messages_have_brought
   EXPECT_EQ(test::visible_files(config.inbox).size(), 1u);
 }
 
+TEST_F(SqliteStoreTest, received_files_are_listed_with_sender_digest_and_duration) {
+  EXPECT_TRUE(store->received(10)->empty());
+  ASSERT_TRUE(receive("by-bftp.txt", kHello));
+  const Bytes file{'h', 'e', 'l', 'l', 'o', '!'};
+  auto head = message_of(0, {'h', 'e', 'l'}, file);
+  head.whole = head.holes = true;
+  ASSERT_TRUE(ask(head));
+  auto rest = message_of(3, {'l', 'o', '!'}, file);
+  rest.last = rest.holes = true;
+  rest.now = {kNow.value + 90};
+  ASSERT_TRUE(ask(rest));
+  const auto files = store->received(10);
+  ASSERT_TRUE(files);
+  ASSERT_EQ(files->size(), 2u);
+  EXPECT_EQ((*files)[0].name, "picture.raw");
+  EXPECT_EQ((*files)[0].source, head.key.source);
+  EXPECT_EQ((*files)[0].size, 6u);
+  EXPECT_EQ((*files)[0].sha256, sha256_of(file));
+  EXPECT_EQ((*files)[0].received.value, kNow.value + 90);
+  EXPECT_EQ((*files)[0].took, std::chrono::seconds(90));
+  EXPECT_EQ((*files)[1].name, "by-bftp.txt");
+  EXPECT_EQ((*files)[1].source, kPeer);
+  EXPECT_FALSE((*files)[1].took);
+  EXPECT_EQ(store->received(1)->size(), 1u);
+}
+
 TEST_F(SqliteStoreTest, holes_of_a_file_by_p_mul_are_zeros_and_listed_beside_it) {
   const Bytes file{'h', 'e', 'l', 'l', 'o', '!'};
   auto part = message_of(2, {'l', 'l'}, file);
