@@ -93,7 +93,6 @@ proto::FileDetails details_answer(const SpoolItem& item, const RelayConfig& conf
 
 proto::ReceivedFiles received_answer(const std::vector<gateways::ReceivedFile>& files) {
   proto::ReceivedFiles answer;
-  if (files.empty()) answer.set_note("no file has come");
   for (const gateways::ReceivedFile& from : files) {
     if (answer.files_size() == static_cast<int>(kRowsListed)) {
       answer.set_more(true);

@@ -564,8 +564,6 @@ std::string RelayService::incoming() {
                   std::to_string(from.blocks_total) + " blocks");
     file.set_octets_here(static_cast<double>(from.octets));
   }
-  if (files.files().empty())
-    files.set_note("no file is arriving; `received` lists those that came");
   return control::answer_json(std::move(files));
 }
 

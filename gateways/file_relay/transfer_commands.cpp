@@ -153,8 +153,15 @@ int put_files(const gateways::ServiceClient& relay, const RelayConfig& config,
   for (const FileToPut& file : *files) {
     const auto sent = put_one(relay, file, config, options);
     if (!sent) {
-      status = relay.fail(sent.error());
-      if (sent.error().code == ErrorCode::link_down) break;  // the other files would fail alike
+      // If the relay is not there or its spool is full, the other files would fail alike.
+      const bool full = sent.error().code == ErrorCode::queue_full;
+      const auto others = files->data() + files->size() - &file - 1;
+      Error error = sent.error();
+      if (full && others > 0) {
+        error.detail += "; nor were the " + std::to_string(others) + " files after it handed over";
+      }
+      status = relay.fail(error);
+      if (full || error.code == ErrorCode::link_down) break;
       continue;
     }
     for (std::size_t i = 0; i < options.to.size(); ++i) {

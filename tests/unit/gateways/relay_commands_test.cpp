@@ -245,6 +245,21 @@ TEST_F(FakeRelay, stations_that_are_refused_leave_those_of_the_other_requests_al
             "accepted item=3 peer=1.2.3.5 name=a\n");
 }
 
+TEST_F(FakeRelay, a_full_spool_ends_the_command_and_the_files_that_are_left_are_counted) {
+  ASSERT_NO_FATAL_FAILURE(serve([this](std::size_t stations) -> Result<std::string> {
+    if (asked.size() > 1) return Error{ErrorCode::queue_full, "2000 files wait"};
+    return taken(stations);
+  }));
+  const std::vector<std::string> files = {make_file("a", 10), make_file("b", 10),
+                                          make_file("c", 10), make_file("d", 10)};
+  const Outcome sent = put(files);
+  EXPECT_EQ(sent.status, 1);
+  EXPECT_EQ(asked.size(), 2u);
+  EXPECT_EQ(sent.out, "accepted item=1 peer=1.2.3.4 name=a\n");
+  EXPECT_EQ(sent.err, "s5066-relay: " + files[1] +
+                          ": 2000 files wait; nor were the 2 files after it handed over\n");
+}
+
 TEST_F(FakeRelay, an_answer_that_does_not_come_says_that_the_relay_may_have_the_file) {
   ASSERT_NO_FATAL_FAILURE(serve([this](std::size_t stations) -> Result<std::string> {
     if (asked.size() == 1) return taken(stations);

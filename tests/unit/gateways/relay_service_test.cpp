@@ -320,9 +320,8 @@ TEST_F(RelayServiceTest, every_request_is_answered_by_its_message) {
   EXPECT_EQ(status.program().name(), "s5066-relay");
   EXPECT_TRUE(status.bound());
   EXPECT_EQ(expect("help", proto::VerbList()).verbs_size(), 15);
-  EXPECT_EQ(control::text_of(expect("incoming", proto::IncomingFiles())),
-            "no file is arriving; `received` lists those that came\n");
-  EXPECT_EQ(control::text_of(expect("received", proto::ReceivedFiles())), "no file has come\n");
+  EXPECT_EQ(control::text_of(expect("incoming", proto::IncomingFiles())), "none\n");
+  EXPECT_EQ(control::text_of(expect("received", proto::ReceivedFiles())), "none\n");
   EXPECT_EQ(expect("queue all=1", proto::FileQueue()).files_size(), 1);
   EXPECT_EQ(expect("show " + std::to_string(id.value), proto::FileDetails()).name(), "f");
   expect("counters", proto::CounterTable());

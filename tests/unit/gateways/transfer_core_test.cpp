@@ -225,6 +225,28 @@ TEST(Transfer, a_receiver_that_is_off_for_a_day_gets_the_rest_without_help) {
   EXPECT_LE(world.block_octets(kLeft), content.size() + 2 * kWindow);
 }
 
+TEST(Transfer, a_sender_that_stops_half_way_for_a_week_goes_on_where_it_was) {
+  RelayWorld world(1, both());
+  world.core_config.sender.lifetime_max = hours(24 * 10);
+  for (const Side side : {kLeft, kRight}) {
+    world.kill(side);
+    world.start(side);
+  }
+  const Bytes content = content_of(300'000);
+  world.send(kLeft, "f", content);
+  world.run_for(minutes(3));
+  const std::uint64_t before = world.block_octets(kLeft);
+  EXPECT_GT(before, 2 * kWindow);
+  EXPECT_LT(before, content.size());
+  world.kill(kLeft);
+  world.run_for(hours(24 * 7));
+  EXPECT_TRUE(world.inbox(kRight).empty());
+  world.start(kLeft);
+  EXPECT_TRUE(world.run_until_delivered(hours(3)));
+  EXPECT_EQ(world.inbox(kRight), (Files{{"f", content}}));
+  EXPECT_LE(world.block_octets(kLeft), content.size() + 2 * kWindow);
+}
+
 TEST(Transfer, a_link_of_ten_minutes_an_hour_is_enough) {
   RelayWorld world(1, both());
   const Bytes content = content_of(900'000);  // half an hour of line time
