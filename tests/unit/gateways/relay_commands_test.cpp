@@ -253,6 +253,8 @@ TEST_F(FakeRelay, a_full_spool_ends_the_command_and_the_files_that_are_left_are_
   const std::vector<std::string> files = {make_file("a", 10), make_file("b", 10),
                                           make_file("c", 10), make_file("d", 10)};
   const Outcome sent = put(files);
+  io.stop();
+  served.join();
   EXPECT_EQ(sent.status, 1);
   EXPECT_EQ(asked.size(), 2u);
   EXPECT_EQ(sent.out, "accepted item=1 peer=1.2.3.4 name=a\n");
