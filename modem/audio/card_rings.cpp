@@ -3,15 +3,23 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 #include <vector>
 
 #include "s5066d/base/assert.h"
 
 namespace s5066::modem {
+namespace {
+
+/// The excess is smoothed over about this many blocks, because sound servers move samples in
+/// portions that are larger than a block.
+constexpr double kExcessBlocks = 64;
+
+}  // namespace
 
 CardRings::CardRings(std::size_t capacity, std::size_t ahead)
-    : received_(capacity), to_send_(capacity), gaps_(kGapsMax) {
+    : ahead_(ahead), received_(capacity), to_send_(capacity), gaps_(kGapsMax) {
   S5066_ASSERT(ahead <= capacity);
   to_send_.write(std::vector<float>(ahead));
 }
@@ -33,6 +41,7 @@ void CardRings::fill(float* output, std::size_t frames, bool card_loss) {
   const std::size_t had = to_send_.read({output, frames});
   std::fill(output + had, output + frames, 0.0F);
   if (had < frames) late_.fetch_add(frames - had, std::memory_order_relaxed);
+  asked_for_.fetch_add(frames, std::memory_order_relaxed);
   if (card_loss) card_losses_.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -66,19 +75,35 @@ std::uint64_t CardRings::take_gaps() {
   }
 }
 
-// A full ring means that the card takes no samples; receive() finds the cause.
-void CardRings::transmit(std::span<const float> samples) {
+// Every sample that was received and not answered yet will become one to send.
+void CardRings::transmit(bool keyed, std::span<const float> samples) {
+  const auto block = static_cast<double>(samples.size());
+  const double ready = static_cast<double>(to_send_.size() + received_.size()) + block -
+                       static_cast<double>(to_skip_);
+  excess_ += (ready - static_cast<double>(ahead_) - excess_) / kExcessBlocks;
+  if (keyed || std::abs(excess_) < block) {
+    static_cast<void>(write(samples));
+  } else if (excess_ > 0) {
+    excess_ -= block;
+  } else if (write(samples) && write(samples)) {
+    excess_ += block;
+  }
+}
+
+// A full ring means that the card takes no samples; the device looks at asked_for() for that.
+bool CardRings::write(std::span<const float> samples) {
   constexpr std::array<float, 256> kSilence{};
   while (to_skip_ < 0) {
     const auto count = std::min(static_cast<std::size_t>(-to_skip_), kSilence.size());
     const std::size_t written = to_send_.write(std::span(kSilence).first(count));
     to_skip_ += static_cast<std::int64_t>(written);
-    if (written < count) return;
+    if (written < count) return false;
   }
   // Zeros were sent in the place of these samples, so their time is over.
   const auto skipped = std::min(static_cast<std::size_t>(to_skip_), samples.size());
   to_skip_ -= static_cast<std::int64_t>(skipped);
-  static_cast<void>(to_send_.write(samples.subspan(skipped)));
+  const auto rest = samples.subspan(skipped);
+  return to_send_.write(rest) == rest.size();
 }
 
 }  // namespace s5066::modem

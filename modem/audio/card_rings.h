@@ -37,8 +37,11 @@ class CardRings {
   /// Fills `samples`; at least as many must be available.
   Device::Received receive(std::span<float> samples);
   /// Sends the samples as Device states it. Those whose time is over are left out, so that the rest
-  /// is in time.
-  void transmit(std::span<const float> samples);
+  /// is in time. Input and output may have clocks of their own: when `keyed` is false, a block is
+  /// left out or sent twice if the samples that are ready have become too many or too few.
+  void transmit(bool keyed, std::span<const float> samples);
+  /// Returns the number of samples that the card has asked for.
+  std::uint64_t asked_for() const { return asked_for_.load(std::memory_order_relaxed); }
 
  private:
   /// These samples found the ring full, behind `behind` samples that did not.
@@ -49,12 +52,15 @@ class CardRings {
   static constexpr std::size_t kGapsMax = 64;
 
   std::uint64_t take_gaps();
+  bool write(std::span<const float> samples);
 
+  std::size_t ahead_;
   SpscRing<float> received_;
   SpscRing<float> to_send_;
   SpscRing<Gap> gaps_;
   std::atomic<std::uint64_t> late_{0};  // zeros sent in place of late samples
   std::atomic<std::uint64_t> card_losses_{0};
+  std::atomic<std::uint64_t> asked_for_{0};
 
   // These members belong to the callback of the input.
   std::uint64_t kept_ = 0;
@@ -66,6 +72,7 @@ class CardRings {
   std::uint64_t late_told_ = 0;
   std::uint64_t card_losses_told_ = 0;
   std::int64_t to_skip_ = 0;  // samples whose time is over; below 0 they are too early
+  double excess_ = 0;         // smoothed; samples that are ready beyond `ahead`
 };
 
 }  // namespace s5066::modem

@@ -28,6 +28,8 @@ namespace {
 constexpr PaDeviceIndex kNamesMax = 16;
 /// The channels of the input are compared for this long before one of them is chosen.
 constexpr Duration kChannelWindow = std::chrono::seconds(1);
+/// An output that asks for no samples while so many seconds of sound are received is lost.
+constexpr unsigned kStandstillSeconds = 2;
 
 Error portaudio_error(const std::string& what, PaError error) {
   return Error{ErrorCode::io, what + ": " + Pa_GetErrorText(error)};
@@ -160,6 +162,12 @@ struct End {
 
 bool is_of_server(const std::string& name) {
   return name.starts_with(kServerPrefix);
+}
+
+/// Returns true for ALSA's names of devices behind which a sound server usually stands, too.
+bool may_be_of_server(const End& end) {
+  return is_of_server(end.name) || end.name == "default" || end.name == "pulse" ||
+         end.name == "pipewire";
 }
 
 Result<void> find(const std::string& name, Direction direction) {
@@ -378,7 +386,7 @@ Result<void> PortAudioDevice::open_stream() {
   channel_looked_at_ = posix::monotonic_now();
   for (End* const end : {&in, &out}) end->parameters.suggestedLatency = to_seconds(config_.latency);
   watch_.expect_streams();
-  const bool apart = is_of_server(config_.input_name) || is_of_server(config_.output_name);
+  const bool apart = may_be_of_server(in) || may_be_of_server(out);
   PaError error = stream->open(in.parameters, out.parameters, config_.rate_hz, apart);
   if (error != paNoError) return portaudio_error("open the sound card", error);
 
@@ -396,6 +404,7 @@ Result<void> PortAudioDevice::open_stream() {
   error = stream->start();
   if (error != paNoError) return portaudio_error("start the sound card", error);
   stream_ = std::move(stream);
+  asked_for_ = received_unasked_ = 0;
   return {};
 }
 
@@ -416,14 +425,25 @@ Result<Device::Received> PortAudioDevice::receive(std::span<float> samples) {
     stream_->choice.decide();
     channel_looked_at_ = posix::monotonic_now();
   }
+  if (!takes_samples(samples.size())) {
+    return Error{ErrorCode::link_down, "the sound card takes no samples"};
+  }
   search_.on_found();
   return stream_->rings.receive(samples);
 }
 
-Result<void> PortAudioDevice::transmit(bool, std::span<const float> samples) {
+/// Returns false if the output has stood still while the input went on.
+bool PortAudioDevice::takes_samples(std::size_t received) {
+  const std::uint64_t asked_for = stream_->rings.asked_for();
+  received_unasked_ = asked_for == asked_for_ ? received_unasked_ + received : 0;
+  asked_for_ = asked_for;
+  return received_unasked_ <= kStandstillSeconds * config_.rate_hz;
+}
+
+Result<void> PortAudioDevice::transmit(bool keyed, std::span<const float> samples) {
   S5066_ASSERT(samples.size() == config_.block_samples);
   if (!stream_) return Error{ErrorCode::link_down, "sound card is not open"};
-  stream_->rings.transmit(samples);
+  stream_->rings.transmit(keyed, samples);
   return {};
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sound card as a Device, through PortAudio. The callback only moves samples between the card and
-// two lock-free rings, and counts. Everything else runs on the worker's thread.
+// A sound card as a Device, through PortAudio. The callbacks only move samples between the card and
+// two lock-free rings, and count. Everything else runs on the worker's thread.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -70,6 +71,7 @@ class PortAudioDevice final : public Device {
   struct Stream;
 
   Result<void> open_stream();
+  bool takes_samples(std::size_t received);
 
   Config config_;
   Info info_;
@@ -78,6 +80,8 @@ class PortAudioDevice final : public Device {
   Error last_look_{ErrorCode::link_down, "the sound card was not opened yet"};
   std::unique_ptr<Stream> stream_;
   Duration channel_looked_at_{};
+  std::uint64_t asked_for_ = 0;       // samples, when the card last asked for more
+  std::size_t received_unasked_ = 0;  // samples received since then
 };
 
 }  // namespace s5066::modem

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -54,7 +56,7 @@ struct Joined {
       for (std::size_t i = 0; i < kBlock; ++i) {
         block[i] = static_cast<float>(count + kAhead + i - kBlock + 1);
       }
-      rings.transmit(block);
+      rings.transmit(true, block);
     }
   }
   void run(std::size_t blocks) {
@@ -125,7 +127,7 @@ TEST(CardRings, a_gap_in_mid_block_is_told_with_the_next_one) {
   EXPECT_EQ(joined.rings.received(), kBlock);
   std::vector<float> block(kBlock);
   EXPECT_EQ(joined.rings.receive(block).dropped, 0U);
-  joined.rings.transmit(block);
+  joined.rings.transmit(true, block);
   joined.card(kBlock);
   EXPECT_EQ(joined.rings.receive(block).dropped, 8U);
 }
@@ -179,6 +181,50 @@ TEST(CardRings, no_gap_is_forgotten_however_many_there_are) {
   card(true);  // this sample comes after the last gap
   take(1);
   EXPECT_EQ(told, offered);
+}
+
+/// A card whose output takes `faster` samples more than its input gives in every four blocks.
+struct TwoClocks {
+  void run(std::size_t blocks, bool keyed, float value) {
+    const std::vector<float> in(kBlock, 0.0F);
+    for (std::size_t n = 0; n < blocks; ++n) {
+      rings.keep(in.data(), in.size(), false);
+      std::vector<float> out(
+          static_cast<std::size_t>(static_cast<int>(kBlock) + (n % 4 == 0 ? faster : 0)));
+      rings.fill(out.data(), out.size(), false);
+      heard.insert(heard.end(), out.begin(), out.end());
+      std::vector<float> block(kBlock);
+      underrun += rings.receive(block).underrun;
+      std::fill(block.begin(), block.end(), value);
+      rings.transmit(keyed, block);
+    }
+  }
+
+  int faster = 0;
+  CardRings rings{16 * kBlock, 4 * kBlock};
+  std::vector<float> heard;
+  std::uint64_t underrun = 0;
+};
+
+TEST(CardRings, an_output_with_a_clock_of_its_own_stays_in_time_while_unkeyed) {
+  for (const int faster : {-1, 0, 1}) {
+    SCOPED_TRACE(faster);
+    TwoClocks card{.faster = faster};
+    card.run(5000, false, 0.0F);
+    EXPECT_EQ(card.underrun, 0U);
+    const auto asked = static_cast<std::ptrdiff_t>(card.heard.size());
+    card.run(8, true, 1.0F);
+    const auto first = std::find(card.heard.begin() + asked, card.heard.end(), 1.0F);
+    EXPECT_NEAR(static_cast<double>(first - card.heard.begin() - asked), 4.0 * kBlock,
+                2.5 * kBlock);
+  }
+}
+
+TEST(CardRings, a_keyed_transmission_has_all_its_samples_whatever_the_clocks) {
+  TwoClocks card{.faster = -1};
+  card.run(100, true, 1.0F);
+  card.run(20, false, 0.0F);
+  EXPECT_EQ(std::count(card.heard.begin(), card.heard.end(), 1.0F), 100 * kBlock);
 }
 
 }  // namespace
