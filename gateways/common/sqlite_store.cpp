@@ -1569,6 +1569,33 @@ Result<std::vector<SpoolItem>> SqliteStore::list(const ListFilter& filter,
                                read_item);
 }
 
+Result<std::vector<OpenTransfers::Transfer>> SqliteStore::arriving_by_p_mul(
+    std::uint32_t files_max) {
+  TransferTable table(db_);
+  auto rows = table.open_rows_by_p_mul(files_max);
+  if (!rows) return rows.error();
+  std::vector<OpenTransfers::Transfer> files;
+  for (TransferTable::Row& row : *rows) {
+    auto have = table.have(row.id);
+    if (!have) return have.error();
+    files.push_back(
+        {row.key, row.updu_id, std::move(row.manifest), std::move(have).value(), row.begun});
+  }
+  return files;
+}
+
+Result<bool> SqliteStore::drop_by_p_mul(const TransferKey& key) {
+  TransferTable table(db_);
+  const auto row = table.find(key);
+  if (!row) return row.error();
+  if (!*row || (*row)->done || (*row)->received != 0) return false;
+  const auto by_p_mul = table.find_p_mul((*row)->id);
+  if (!by_p_mul) return by_p_mul.error();
+  if (!*by_p_mul) return false;
+  if (auto gone = table.drop((*row)->id); !gone) return gone.error();
+  return true;
+}
+
 Result<std::vector<ReceivedFile>> SqliteStore::received(std::uint32_t files_max) {
   auto rows = db_.prepare(
       "SELECT source, inbox_name, size, sha256, received_utc, coalesce(begun_utc, -1) FROM "

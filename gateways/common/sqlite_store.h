@@ -105,6 +105,10 @@ class SqliteStore {
   /// Returns the youngest rows, youngest first.
   Result<std::vector<SpoolItem>> list(std::uint32_t items_max);
   Result<std::vector<SpoolItem>> list(const ListFilter& filter, std::uint32_t items_max);
+  /// Returns the files by P_MUL of which the spool has a part, the newest first.
+  Result<std::vector<OpenTransfers::Transfer>> arriving_by_p_mul(std::uint32_t files_max);
+  /// Forgets such a file. Returns false if there is none.
+  Result<bool> drop_by_p_mul(const TransferKey& key);
   /// Returns the files that have come, the newest first.
   Result<std::vector<ReceivedFile>> received(std::uint32_t files_max);
   /// Changes a file as an operator wants it and returns the row as it is then. `refused` if the

@@ -66,9 +66,17 @@ Result<std::optional<TransferTable::Row>> TransferTable::find(const TransferKey&
 }
 
 Result<std::vector<TransferTable::Row>> TransferTable::open_rows(std::uint32_t rows_max) {
-  auto rows =
-      db_.prepare(select_rows("WHERE state = 'open' AND id NOT IN (SELECT transfer FROM "
-                              "transfer_p_mul) ORDER BY id DESC LIMIT ?"));
+  return list_open("id NOT IN (SELECT transfer FROM transfer_p_mul)", rows_max);
+}
+
+Result<std::vector<TransferTable::Row>> TransferTable::open_rows_by_p_mul(std::uint32_t rows_max) {
+  return list_open("id IN (SELECT transfer FROM transfer_p_mul)", rows_max);
+}
+
+Result<std::vector<TransferTable::Row>> TransferTable::list_open(std::string_view where,
+                                                                 std::uint32_t rows_max) {
+  auto rows = db_.prepare(
+      select_rows("WHERE state = 'open' AND " + std::string(where) + " ORDER BY id DESC LIMIT ?"));
   if (!rows) return rows.error();
   rows->bind(rows_max);
   std::vector<Row> found;

@@ -37,6 +37,8 @@ class TransferTable {
   Result<std::optional<Row>> find(const TransferKey& key);
   /// Returns open transfers that come by RCOP.
   Result<std::vector<Row>> open_rows(std::uint32_t rows_max);
+  /// Returns open transfers of which messages by P_MUL have come.
+  Result<std::vector<Row>> open_rows_by_p_mul(std::uint32_t rows_max);
   Result<Use> use_of(Address source);
   /// Returns the octets of the files of the open transfers of one station that have no row in the
   /// inbox yet; only of those that began before the row `before`, if it is not 0.
@@ -83,6 +85,7 @@ class TransferTable {
   Result<void> purge(UtcSeconds open_before, UtcSeconds done_before, UtcSeconds now);
 
  private:
+  Result<std::vector<Row>> list_open(std::string_view where, std::uint32_t rows_max);
   Result<void> remove_octets(std::int64_t row);
   Result<void> remove_p_mul(std::int64_t row);
   Result<void> count_failure(std::int64_t row);

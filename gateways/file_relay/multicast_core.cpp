@@ -162,15 +162,16 @@ bool MulticastCore::on_control(Instant now, Address peer, const ControlMessage& 
   return true;
 }
 
-bool MulticastCore::request(Instant now, const gateways::TransferKey& key, ControlAction action) {
+bool MulticastCore::request(Instant now, const gateways::TransferKey& key, ControlAction action,
+                            bool in_spool) {
   if (!enabled()) return false;
   const auto arriving = p_mul_.receiver().arriving();
   const p_mul::MessageName name{p_mul::NodeId{key.source.value}, key.number};
   const bool there = std::any_of(arriving.begin(), arriving.end(),
                                  [&](const auto& one) { return one.name == name; });
   // A suspended message may have been given up here meanwhile.
-  if (!there && action != ControlAction::resume) return false;
-  if (action == ControlAction::cancel) p_mul_.on_refused(now, name);
+  if (!there && !in_spool && action != ControlAction::resume) return false;
+  if (there && action == ControlAction::cancel) p_mul_.on_refused(now, name);
   outbox_.push(
       key.source,
       ControlMessage{.number = {key.number}, .action = action, .from_sender = false, .text = {}});

@@ -62,8 +62,10 @@ class MulticastCore {
   bool on_refused(Instant now, Address peer, const RefuseMessage& message);
   bool on_control(Instant now, Address peer, const ControlMessage& message);
   /// Changes a file that arrives, at the request of the operator. Its number is that of the
-  /// message. False if there is none.
-  bool request(Instant now, const gateways::TransferKey& key, ControlAction action);
+  /// message; for a file of which the spool has a part (`in_spool`), that of the transfer. False if
+  /// there is none.
+  bool request(Instant now, const gateways::TransferKey& key, ControlAction action,
+               bool in_spool = false);
   void on_deadline(Instant now);
 
   // Actions out.

@@ -328,7 +328,7 @@ void RelayService::add_spool_verbs() {
                       });
   verbs.add(kIncomingVerb, [this](const control::Words& words) -> Answer {
     if (!words.empty()) return std::nullopt;
-    return Result<std::string>(incoming());
+    return incoming();
   });
   verbs.add(kReceivedVerb, [this](const control::Words& words) -> Answer {
     if (!words.empty()) return std::nullopt;
@@ -546,7 +546,7 @@ Result<std::string> RelayService::inbox_answer(TransferNumber number) {
   return control::answer_json(std::move(answer));
 }
 
-std::string RelayService::incoming() {
+Result<std::string> RelayService::incoming() {
   proto::IncomingFiles files;
   for (const TransferReceiver::Status& from : core_.transfer_receiver().transfers()) {
     proto::IncomingFile& file = *files.add_files();
@@ -563,6 +563,16 @@ std::string RelayService::incoming() {
     file.set_name("by P_MUL, " + std::to_string(from.blocks) + " of " +
                   std::to_string(from.blocks_total) + " blocks");
     file.set_octets_here(static_cast<double>(from.octets));
+  }
+  const auto in_spool = operator_store_->arriving_by_p_mul(kRowsListed);
+  if (const auto damage = operator_store_->damage()) spool_.post_damage(*damage);
+  if (!in_spool) return in_spool.error();
+  for (const auto& from : *in_spool) {
+    proto::IncomingFile& file = *files.add_files();
+    file.set_id(to_string(from.key.source) + "/" + std::to_string(from.key.number));
+    file.set_name(from.manifest.name);
+    file.set_octets(static_cast<double>(from.manifest.image_octets));
+    file.set_octets_here(static_cast<double>(from.have.octets()));
   }
   return control::answer_json(std::move(files));
 }
@@ -587,9 +597,16 @@ std::optional<Result<std::string>> RelayService::change_incoming(gateways::Spool
                                : asked == SpoolChange::release ? ControlAction::resume
                                                                : ControlAction::cancel;
   const gateways::TransferKey key{*station, *number};
+  bool in_spool = false;
+  if (action == ControlAction::cancel) {
+    const auto dropped = operator_store_->drop_by_p_mul(key);
+    if (const auto damage = operator_store_->damage()) spool_.post_damage(*damage);
+    if (!dropped) return Result<std::string>(dropped.error());
+    in_spool = *dropped;
+  }
   const bool known = core_.transfer_receiver().request(now(), key, action) ||
-                     core_.multicast().request(now(), key, action);
-  if (!known) {
+                     core_.multicast().request(now(), key, action, in_spool);
+  if (!known && !in_spool) {
     return Result<std::string>(Error{ErrorCode::not_found, "no such file is arriving"});
   }
   drain();

@@ -80,7 +80,7 @@ class RelayService {
   void on_udop(const sis::Event& event);
   Result<std::string> ask_inbox(Address station, InboxRequest request, const std::string& path);
   Result<std::string> inbox_answer(TransferNumber number);
-  std::string incoming();
+  Result<std::string> incoming();
   Result<std::string> received();
   std::optional<Result<std::string>> change_incoming(gateways::SpoolChange asked,
                                                      std::string_view id);

@@ -911,6 +911,25 @@ TEST_F(SqliteStoreTest, a_file_by_p_mul_is_stored_when_its_messages_have_brought
   EXPECT_EQ(test::visible_files(config.inbox).size(), 1u);
 }
 
+TEST_F(SqliteStoreTest, a_part_of_a_file_by_p_mul_is_listed_and_can_be_dropped) {
+  const Bytes file{'h', 'e', 'l', 'l', 'o', '!'};
+  auto head = message_of(0, {'h', 'e', 'l'}, file);
+  head.whole = head.holes = true;
+  ASSERT_TRUE(ask(head));
+  const auto arriving = store->arriving_by_p_mul(10);
+  ASSERT_TRUE(arriving);
+  ASSERT_EQ(arriving->size(), 1u);
+  EXPECT_EQ((*arriving)[0].key, head.key);
+  EXPECT_EQ((*arriving)[0].manifest.name, "picture.raw");
+  EXPECT_EQ((*arriving)[0].have.octets(), 3u);
+  EXPECT_FALSE(*store->drop_by_p_mul({kOther, head.key.number}));
+  EXPECT_TRUE(*store->drop_by_p_mul(head.key));
+  EXPECT_FALSE(*store->drop_by_p_mul(head.key));
+  EXPECT_TRUE(store->arriving_by_p_mul(10)->empty());
+  EXPECT_TRUE(std::get<FilesEnded>(*ask(EndOverdue{{kNow.value + 3601}})).files.empty());
+  EXPECT_TRUE(test::visible_files(config.inbox).empty());
+}
+
 TEST_F(SqliteStoreTest, received_files_are_listed_with_sender_digest_and_duration) {
   EXPECT_TRUE(store->received(10)->empty());
   ASSERT_TRUE(receive("by-bftp.txt", kHello));
