@@ -24,35 +24,28 @@ std::string file_name(std::int64_t id, const std::string& name, const std::strin
 Result<std::vector<Parked>> find_unsound(Database& fresh) {
   auto rows = fresh.prepare(
       "SELECT id, name, destination, state, size, sha256, content FROM outgoing LEFT JOIN "
-      "outgoing_content USING (id) WHERE state NOT IN ('delivered', 'failed', 'expired', "
-      "'sent', 'corrupt')");
+      "outgoing_content USING (id) WHERE state NOT IN " +
+      states(is_over) + " AND state <> 'corrupt'");
   if (!rows) return rows.error();
   std::vector<Parked> found;
-  while (true) {
-    const auto row = rows->step();
-    if (!row) return row.error();
-    if (!*row) return found;
+  const auto done = rows->each([&] {
     const Bytes content = rows->blob(6);
     const bool sound = parse_address(rows->text(2)) && parse_spool_state(rows->text(3)) &&
                        rows->integer(4) == static_cast<std::int64_t>(content.size()) &&
                        rows->blob(5) == sha256_of(content);
-    if (sound) continue;
+    if (sound) return;
     found.push_back({rows->integer(0), file_name(rows->integer(0), rows->octets(1), rows->text(2)) +
                                            ": it is not what was accepted"});
-  }
+  });
+  if (!done) return done.error();
+  return found;
 }
 
 /// Returns the numbers of contents whose row is lost. Delivered files have no content.
 Result<std::vector<std::int64_t>> contents_without_file(Database& fresh) {
   auto rows = fresh.prepare("SELECT id FROM outgoing_content EXCEPT SELECT id FROM outgoing");
   if (!rows) return rows.error();
-  std::vector<std::int64_t> ids;
-  while (true) {
-    const auto row = rows->step();
-    if (!row) return row.error();
-    if (!*row) return ids;
-    ids.push_back(rows->integer(0));
-  }
+  return rows->collect([&] { return rows->integer(0); });
 }
 
 /// Takes the files from the last copy of the spool that waited then, and whose rows are lost now.
@@ -60,18 +53,16 @@ Result<std::vector<std::int64_t>> contents_without_file(Database& fresh) {
 Result<void> take_files_from_backup(Database& fresh, SpoolReport& report) {
   std::vector<std::pair<std::int64_t, std::string>> files;
   {
-    auto rows = fresh.prepare(
-        "SELECT id, name, destination FROM backup.outgoing WHERE state NOT IN ('delivered', "
-        "'failed', 'expired', 'sent') AND id NOT IN (SELECT id FROM main.outgoing)");
+    auto rows =
+        fresh.prepare("SELECT id, name, destination FROM backup.outgoing WHERE state NOT IN " +
+                      states(is_over) + " AND id NOT IN (SELECT id FROM main.outgoing)");
     if (!rows) return rows.error();
-    while (true) {
-      const auto row = rows->step();
-      if (!row) return row.error();
-      if (!*row) break;
+    const auto done = rows->each([&] {
       const std::int64_t id = rows->integer(0);
-      if (!report.has_gap("outgoing", id)) continue;
+      if (!report.has_gap("outgoing", id)) return;
       files.emplace_back(id, file_name(id, rows->octets(1), rows->text(2)));
-    }
+    });
+    if (!done) return done.error();
   }
   for (const auto& [id, name] : files) {
     for (const char* sql :

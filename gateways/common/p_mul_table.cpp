@@ -113,15 +113,11 @@ Result<std::vector<KnownNames::Name>> PMulTable::names(UtcSeconds now) {
   if (auto done = remove->bind(now.value - kMarginS).run(); !done) return done.error();
   auto rows = db_.prepare("SELECT source, message_id, expiry_utc FROM p_mul_received");
   if (!rows) return rows.error();
-  std::vector<KnownNames::Name> names;
-  while (true) {
-    const auto row = rows->step();
-    if (!row) return row.error();
-    if (!*row) return names;
-    names.push_back({Address{static_cast<std::uint32_t>(rows->integer(0) & Address::kMax)},
-                     static_cast<std::uint32_t>(rows->integer(1) & UINT32_MAX),
-                     {rows->integer(2)}});
-  }
+  return rows->collect([&] {
+    return KnownNames::Name{Address{static_cast<std::uint32_t>(rows->integer(0) & Address::kMax)},
+                            static_cast<std::uint32_t>(rows->integer(1) & UINT32_MAX),
+                            {rows->integer(2)}};
+  });
 }
 
 }  // namespace s5066::gateways

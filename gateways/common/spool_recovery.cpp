@@ -63,13 +63,7 @@ Result<std::vector<std::string>> tables_of(Database& fresh) {
   auto rows = fresh.prepare(
       "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'");
   if (!rows) return rows.error();
-  std::vector<std::string> tables;
-  while (true) {
-    const auto row = rows->step();
-    if (!row) return row.error();
-    if (!*row) return tables;
-    tables.push_back(rows->text(0));
-  }
+  return rows->collect([&] { return rows->text(0); });
 }
 
 /// Returns the last number that each table has given; empty if that cannot be read.

@@ -41,6 +41,11 @@ constexpr const char* kTooManyOctets = "too many octets have begun to arrive";
 
 constexpr const char* kReserveSuffix = ".reserve";
 
+/// True if the file counts among those that wait to be sent.
+bool waits(SpoolState state) {
+  return !is_over(state) && state != SpoolState::corrupt;
+}
+
 /// The columns read_item() expects, in its order.
 std::string select_items(std::string_view rest) {
   return "SELECT id, destination, name, size, updu_id, state, attempts, created_utc, "
@@ -219,16 +224,15 @@ Result<std::vector<SpoolItem>> SqliteStore::leave_p_mul(UtcSeconds now) {
   std::vector<SpoolItem> rows;
   {
     auto open = db_.prepare(
-        select_items("WHERE state NOT IN ('delivered', 'failed', 'expired', 'sent', 'corrupt') AND "
-                     "id IN (SELECT item FROM outgoing_p_mul) ORDER BY id"));
+        select_items("WHERE state NOT IN " + states(is_over) +
+                     " AND state <> 'corrupt' AND id IN (SELECT item FROM outgoing_p_mul) ORDER BY "
+                     "id"));
     if (!open) return open.error();
-    while (true) {
-      const auto row = open->step();
-      if (!row) return row.error();
-      if (!*row) break;
+    const auto done = open->each([&] {
       auto item = read_item(*open);
       if (item) rows.push_back(std::move(item).value());
-    }
+    });
+    if (!done) return done.error();
   }
   auto transaction = Transaction::begin(db_);
   if (!transaction) return transaction.error();
@@ -310,8 +314,8 @@ Result<void> SqliteStore::check_room(Address destination, std::uint64_t octets) 
   }
   auto count = db_.prepare(
       "SELECT count(*), count(*) FILTER (WHERE destination = ?1), coalesce(sum(size) FILTER (WHERE "
-      "destination = ?1), 0) FROM outgoing WHERE state IN ('incoming', 'active', 'deferred', "
-      "'held')");
+      "destination = ?1), 0) FROM outgoing WHERE state IN " +
+      states(waits));
   if (!count) return count.error();
   count->bind_text(to_string(destination));
   if (auto row = count->step(); !row) return row.error();
@@ -360,9 +364,9 @@ Result<std::uint8_t> SqliteStore::choose_updu_id(std::string_view destination, c
   if (!since) return since.error();
   auto used = db_.prepare(
       "SELECT DISTINCT updu_id FROM outgoing LEFT JOIN outgoing_try ON item = id WHERE "
-      "destination = ? AND attempts > 0 AND ("
-      "state IN ('incoming', 'active', 'deferred', 'held') OR "
-      "(name = ? AND size = ? AND sha256 = ? AND max(created_utc, finished_utc) > ? AND "
+      "destination = ? AND attempts > 0 AND (state IN " +
+      states(waits) +
+      " OR (name = ? AND size = ? AND sha256 = ? AND max(created_utc, finished_utc) > ? AND "
       "NOT (coalesce(last, 0) > 0 AND last < ?)))");
   if (!used) return used.error();
   used->bind_text(destination)
@@ -372,12 +376,9 @@ Result<std::uint8_t> SqliteStore::choose_updu_id(std::string_view destination, c
       .bind(now.value - config_.duplicate_window_s)
       .bind(*since);
   std::vector<bool> taken(kUpduIds);
-  while (true) {
-    const auto next = used->step();
-    if (!next) return next.error();
-    if (!*next) break;
-    taken[static_cast<std::size_t>(used->integer(0)) % kUpduIds] = true;
-  }
+  const auto all =
+      used->each([&] { taken[static_cast<std::size_t>(used->integer(0)) % kUpduIds] = true; });
+  if (!all) return all.error();
 
   auto counter = db_.prepare("SELECT next FROM updu_counter");
   if (!counter) return counter.error();
@@ -434,23 +435,21 @@ Result<StoreAnswer> SqliteStore::run(const ListOpen& operation) {
   OpenItems open;
   std::vector<SpoolId> unreadable;
   {
-    auto rows = db_.prepare(
-        select_items("WHERE state NOT IN ('delivered', 'failed', 'expired', 'sent', 'held', "
-                     "'corrupt') AND id > ? AND (id IN (SELECT item FROM outgoing_p_mul)) = ? "
-                     "ORDER BY id LIMIT ?"));
+    auto rows =
+        db_.prepare(select_items("WHERE state NOT IN " + states(is_final) +
+                                 " AND id > ? AND (id IN (SELECT item FROM outgoing_p_mul)) = ? "
+                                 "ORDER BY id LIMIT ?"));
     if (!rows) return rows.error();
     rows->bind(operation.after.value).bind(operation.by_p_mul ? 1 : 0).bind(operation.items_max);
-    while (true) {
-      const auto row = rows->step();
-      if (!row) return row.error();
-      if (!*row) break;
+    const auto done = rows->each([&] {
       auto item = read_item(*rows);
       if (item) {
         open.items.push_back(std::move(item).value());
       } else {
         unreadable.push_back({rows->integer(0)});
       }
-    }
+    });
+    if (!done) return done.error();
   }
   if (operation.by_p_mul) {
     for (SpoolItem& item : open.items) {
@@ -703,12 +702,10 @@ Result<void> SqliteStore::recover() {
     auto select =
         db_.prepare("SELECT id, temporary_name, inbox_name FROM received WHERE state = 'incoming'");
     if (!select) return select.error();
-    while (true) {
-      const auto row = select->step();
-      if (!row) return row.error();
-      if (!*row) break;
+    const auto done = select->each([&] {
       rows.push_back({select->integer(0), false, select->text(1), select->octets(2)});
-    }
+    });
+    if (!done) return done.error();
   }
   auto temporaries = inbox_.temporaries();
   if (!temporaries) return temporaries.error();
@@ -729,21 +726,15 @@ Result<void> SqliteStore::recover() {
 Result<StoreAnswer> SqliteStore::run(const Purge& operation) {
   const std::int64_t keep = std::max(config_.keep_finished_s, config_.duplicate_window_s);
   const std::int64_t before = operation.now.value - keep;
+  const std::string old = "id = ?1 AND finished_utc < ?2 AND state IN " + states(is_over);
+  const std::string if_old = " = ?1 AND EXISTS (SELECT 1 FROM outgoing WHERE " + old + ")";
   auto sent = purge(
-      "SELECT id FROM outgoing INDEXED BY outgoing_by_state WHERE state IN ('delivered', 'failed', "
-      "'expired', 'sent')",
-      {"DELETE FROM outgoing_content WHERE id = ?1 AND EXISTS (SELECT 1 FROM outgoing WHERE id = "
-       "?1 AND finished_utc < ?2 AND state IN ('delivered', 'failed', 'expired', 'sent'))",
-       "DELETE FROM outgoing_try WHERE item = ?1 AND EXISTS (SELECT 1 FROM outgoing WHERE id = ?1 "
-       "AND finished_utc < ?2 AND state IN ('delivered', 'failed', 'expired', 'sent'))",
-       "DELETE FROM outgoing_priority WHERE item = ?1 AND EXISTS (SELECT 1 FROM outgoing WHERE id "
-       "= ?1 AND finished_utc < ?2 AND state IN ('delivered', 'failed', 'expired', 'sent'))",
-       "DELETE FROM outgoing_file WHERE item = ?1 AND EXISTS (SELECT 1 FROM outgoing WHERE id = ?1 "
-       "AND finished_utc < ?2 AND state IN ('delivered', 'failed', 'expired', 'sent'))",
-       "DELETE FROM outgoing_p_mul WHERE item = ?1 AND EXISTS (SELECT 1 FROM outgoing WHERE id = "
-       "?1 AND finished_utc < ?2 AND state IN ('delivered', 'failed', 'expired', 'sent'))",
-       "DELETE FROM outgoing WHERE id = ?1 AND finished_utc < ?2 AND state IN ('delivered', "
-       "'failed', 'expired', 'sent')"},
+      "SELECT id FROM outgoing INDEXED BY outgoing_by_state WHERE state IN " + states(is_over),
+      {"DELETE FROM outgoing_content WHERE id" + if_old,
+       "DELETE FROM outgoing_try WHERE item" + if_old,
+       "DELETE FROM outgoing_priority WHERE item" + if_old,
+       "DELETE FROM outgoing_file WHERE item" + if_old,
+       "DELETE FROM outgoing_p_mul WHERE item" + if_old, "DELETE FROM outgoing WHERE " + old},
       before);
   const auto in_inbox = rows_of_inbox(before);
   Result<void> received = in_inbox ? Result<void>() : in_inbox.error();
@@ -980,16 +971,15 @@ Result<std::uint64_t> SqliteStore::count_inbox(Address source) {
   rows->bind_text(to_string(source));
   const InboxTree tree(config_.inbox);
   std::uint64_t there = 0;
-  while (true) {
-    const auto row = rows->step();
-    if (!row) return row.error();
-    if (!*row) return there;
+  const auto done = rows->each([&] {
     if (rows->integer(1) >= 0) {
       there += static_cast<std::uint64_t>(rows->integer(1));
     } else if (const auto entry = tree.stat(rows->octets(0)); entry && !entry->folder) {
       there += entry->size;
     }
-  }
+  });
+  if (!done) return done.error();
+  return there;
 }
 
 /// Returns the rows from before this time whose files lie in the inbox, by which they count there.
@@ -1001,12 +991,11 @@ Result<std::set<std::int64_t>> SqliteStore::rows_of_inbox(std::int64_t before) {
   rows->bind(before);
   const InboxTree tree(config_.inbox);
   std::set<std::int64_t> kept;
-  while (true) {
-    const auto row = rows->step();
-    if (!row) return row.error();
-    if (!*row) return kept;
+  const auto done = rows->each([&] {
     if (tree.stat(rows->octets(1))) kept.insert(rows->integer(0));
-  }
+  });
+  if (!done) return done.error();
+  return kept;
 }
 
 /// Returns the name in the inbox if the same file has come by BFTP. Its acknowledgement was lost,
@@ -1035,12 +1024,8 @@ Result<std::optional<Bytes>> SqliteStore::find_content(Address source, ByteSpan 
         "ORDER BY id DESC LIMIT 3");
     if (!rows) return rows.error();
     rows->bind_blob(sha256).bind_text(to_string(source));
-    while (true) {
-      const auto row = rows->step();
-      if (!row) return row.error();
-      if (!*row) break;
-      names.push_back(rows->octets(0));
-    }
+    const auto done = rows->each([&] { names.push_back(rows->octets(0)); });
+    if (!done) return done.error();
   }
   for (const std::string& name : names) {
     auto content = InboxTree(config_.inbox).read(name, config_.file_octets_max);
@@ -1511,22 +1496,20 @@ Result<StoreAnswer> SqliteStore::run(const SendFromInbox& operation) {
   return StoreAnswer(InboxListing{});
 }
 
-Result<void> SqliteStore::purge(const char* select,
-                                const std::vector<const char*>& remove_if_before,
+Result<void> SqliteStore::purge(const std::string& select,
+                                const std::vector<std::string>& remove_if_before,
                                 std::int64_t before, const std::set<std::int64_t>& keep) {
   std::vector<std::int64_t> ids;
   {
     auto rows = db_.prepare(select);
     if (!rows) return rows.error();
-    while (true) {
-      const auto row = rows->step();
-      if (!row) return row.error();
-      if (!*row) break;
+    const auto done = rows->each([&] {
       if (!keep.contains(rows->integer(0))) ids.push_back(rows->integer(0));
-    }
+    });
+    if (!done) return done.error();
   }
   const auto remove = [&](std::int64_t id) -> Result<void> {
-    for (const char* sql : remove_if_before) {
+    for (const std::string& sql : remove_if_before) {
       auto row = db_.prepare(sql);
       if (!row) return row.error();
       if (auto done = row->bind(id).bind(before).run(); !done) return done;
@@ -1560,9 +1543,8 @@ Result<std::vector<SpoolItem>> SqliteStore::list(std::uint32_t items_max) {
 // States and addresses are spelled by us, so they need no quoting.
 Result<std::vector<SpoolItem>> SqliteStore::list(const ListFilter& filter,
                                                  std::uint32_t items_max) {
-  std::string where = filter.over || filter.state
-                          ? "WHERE true"
-                          : "WHERE state NOT IN ('delivered', 'failed', 'expired', 'sent')";
+  std::string where =
+      filter.over || filter.state ? "WHERE true" : "WHERE state NOT IN " + states(is_over);
   if (filter.state) where += " AND state = '" + std::string(to_string(*filter.state)) + "'";
   if (filter.destination) where += " AND destination = '" + to_string(*filter.destination) + "'";
   return list_items<SpoolItem>(db_, select_items(where + " ORDER BY id DESC LIMIT ?"), items_max,

@@ -210,7 +210,7 @@ class SqliteStore {
                                         UtcSeconds now, const RangeSet* holes = nullptr);
   Result<std::optional<ReceivedRow>> begun_row(const TransferTable::Row& transfer);
   Result<void> park(SpoolId id, std::string_view reason);
-  Result<void> purge(const char* select, const std::vector<const char*>& remove_if_before,
+  Result<void> purge(const std::string& select, const std::vector<std::string>& remove_if_before,
                      std::int64_t before, const std::set<std::int64_t>& keep = {});
 
   /// A temporary file whose row could not be written.

@@ -226,6 +226,16 @@ Error Database::error(const char* what) const {
   return Error{code_of(code), message};
 }
 
+std::string states(bool (*wanted)(SpoolState)) {
+  std::string list;
+  for (int number = 0; number < static_cast<int>(SpoolState::count); ++number) {
+    const auto state = static_cast<SpoolState>(number);
+    if (!wanted(state)) continue;
+    list.append(list.empty() ? "('" : ", '").append(to_string(state)).append("'");
+  }
+  return list + ")";
+}
+
 int newest_schema() {
   return static_cast<int>(migrations().size());
 }

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "gateways/common/store_port.h"
@@ -53,6 +54,12 @@ class Statement {
   Result<bool> step();
   /// Executes a statement that returns no rows.
   Result<void> run();
+  /// Calls `take` for each row that is left.
+  template <typename Take>
+  Result<void> each(Take take);
+  /// Returns what `read` makes of each row that is left, in the order of the query.
+  template <typename Read>
+  auto collect(Read read) -> Result<std::vector<std::invoke_result_t<Read>>>;
 
   std::int64_t integer(int column) const;
   std::string text(int column) const;    // reads a TEXT column
@@ -78,6 +85,24 @@ class Statement {
   int next_parameter_ = 1;
   int bind_result_ = SQLITE_OK;
 };
+
+template <typename Take>
+Result<void> Statement::each(Take take) {
+  while (true) {
+    const auto row = step();
+    if (!row) return row.error();
+    if (!*row) return {};
+    take();
+  }
+}
+
+template <typename Read>
+auto Statement::collect(Read read) -> Result<std::vector<std::invoke_result_t<Read>>> {
+  std::vector<std::invoke_result_t<Read>> all;
+  const auto done = each([&] { all.push_back(read()); });
+  if (!done) return done.error();
+  return all;
+}
 
 class Database {
  public:
@@ -117,6 +142,9 @@ class Database {
   /// Statements that are not in use.
   std::map<std::string, Statement::Idle, std::less<>> statements_;
 };
+
+/// Returns the states for which `wanted` is true as a list in SQL.
+std::string states(bool (*wanted)(SpoolState));
 
 /// Returns the number of the last migration.
 int newest_schema();

@@ -30,17 +30,15 @@ Result<TableCopy> TableCopy::of(Database& fresh, const std::string& table) {
   TableCopy copy(table);
   auto rows = fresh.prepare("SELECT name, type, pk FROM pragma_table_info('" + table + "')");
   if (!rows) return rows.error();
-  while (true) {
-    const auto row = rows->step();
-    if (!row) return row.error();
-    if (!*row) break;
+  const auto done = rows->each([&] {
     copy.columns_.push_back(rows->text(0));
     if (rows->integer(2) == 1) {
       copy.first_key_ = rows->text(0);
       copy.key_of_octets_ = rows->text(1) == "BLOB";
     }
     if (rows->integer(2) == 2) copy.second_key_ = rows->text(0);
-  }
+  });
+  if (!done) return done.error();
   if (copy.first_key_.empty()) copy.first_key_ = "rowid";
   return copy;
 }

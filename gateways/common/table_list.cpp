@@ -89,13 +89,12 @@ Result<TableList::Content> TableList::read(const std::string& path, const std::s
   auto rows = db->prepare("SELECT type, name, tbl_name, coalesce(sql, ''), rootpage FROM " + table +
                           " WHERE type IN ('table', 'index') ORDER BY rowid");
   if (!rows) return rows.error();
-  while (true) {
-    const auto row = rows->step();
-    if (!row) return row.error();
-    if (!*row) return content;
+  const auto done = rows->each([&] {
     content.rows.push_back(
         {rows->text(0), rows->text(1), rows->text(2), rows->text(3), rows->integer(4)});
-  }
+  });
+  if (!done) return done.error();
+  return content;
 }
 
 // A list that is not right any more is worse than none, because rows would be read as those of

@@ -80,12 +80,11 @@ Result<std::vector<TransferTable::Row>> TransferTable::list_open(std::string_vie
   if (!rows) return rows.error();
   rows->bind(rows_max);
   std::vector<Row> found;
-  while (true) {
-    const auto row = rows->step();
-    if (!row) return row.error();
-    if (!*row) return found;
+  const auto done = rows->each([&] {
     if (auto read_row = read(*rows)) found.push_back(std::move(read_row).value());
-  }
+  });
+  if (!done) return done.error();
+  return found;
 }
 
 Result<TransferTable::Use> TransferTable::use_of(Address source) {
@@ -104,12 +103,11 @@ Result<std::uint64_t> TransferTable::file_octets_of(Address source, std::int64_t
   if (!rows) return rows.error();
   rows->bind(source.value).bind(before);
   std::uint64_t octets = 0;
-  while (true) {
-    const auto next = rows->step();
-    if (!next) return next.error();
-    if (!*next) return octets;
+  const auto done = rows->each([&] {
     if (const auto row = read(*rows)) octets += row->manifest.size;
-  }
+  });
+  if (!done) return done.error();
+  return octets;
 }
 
 Result<std::int64_t> TransferTable::insert(const OpenTransfer& offer) {
@@ -184,13 +182,12 @@ Result<RangeSet> TransferTable::have(std::int64_t id) {
   if (!rows) return rows.error();
   rows->bind(id);
   RangeSet have;
-  while (true) {
-    const auto row = rows->step();
-    if (!row) return row.error();
-    if (!*row) return have;
+  const auto done = rows->each([&] {
     const auto at = static_cast<std::uint64_t>(std::max<std::int64_t>(rows->integer(0), 0));
     have.add({at, at + static_cast<std::uint64_t>(rows->integer(1))});
-  }
+  });
+  if (!done) return done.error();
+  return have;
 }
 
 Result<Bytes> TransferTable::octets(const Row& row) {
@@ -198,15 +195,14 @@ Result<Bytes> TransferTable::octets(const Row& row) {
   auto rows = db_.prepare("SELECT at, content FROM transfer_block WHERE transfer = ? ORDER BY at");
   if (!rows) return rows.error();
   rows->bind(row.id);
-  while (true) {
-    const auto next = rows->step();
-    if (!next) return next.error();
-    if (!*next) return image;
+  const auto done = rows->each([&] {
     const Bytes content = rows->blob(1);
     const std::int64_t at = rows->integer(0);
-    if (at < 0 || static_cast<std::uint64_t>(at) + content.size() > image.size()) continue;
+    if (at < 0 || static_cast<std::uint64_t>(at) + content.size() > image.size()) return;
     std::copy(content.begin(), content.end(), image.begin() + at);
-  }
+  });
+  if (!done) return done.error();
+  return image;
 }
 
 Result<void> TransferTable::note_p_mul(std::int64_t row, const ByPMul& by) {
@@ -249,14 +245,13 @@ Result<std::vector<TransferTable::Overdue>> TransferTable::overdue(UtcSeconds no
   if (!rows) return rows.error();
   rows->bind(now.value);
   std::vector<Overdue> found;
-  while (true) {
-    const auto next = rows->step();
-    if (!next) return next.error();
-    if (!*next) return found;
+  const auto done = rows->each([&] {
     if (auto row = read(*rows)) {
       found.push_back({std::move(row).value(), rows->integer(10) != 0});
     }
-  }
+  });
+  if (!done) return done.error();
+  return found;
 }
 
 Result<Bytes> TransferTable::image(const Row& row) {
@@ -358,15 +353,13 @@ Result<void> TransferTable::purge(UtcSeconds open_before, UtcSeconds done_before
   {
     auto rows = db_.prepare(select_rows("WHERE state = 'open' AND received = 0"));
     if (!rows) return rows.error();
-    while (true) {
-      const auto row = rows->step();
-      if (!row) return row.error();
-      if (!*row) break;
+    const auto done = rows->each([&] {
       const auto open = read(*rows);
       const bool given_up = open && open->manifest.expiry_s > 0 &&
                             open->changed.value + open->manifest.expiry_s < now.value;
       if (given_up) ids.push_back(open->id);
-    }
+    });
+    if (!done) return done.error();
   }
   {
     auto rows = db_.prepare(
@@ -374,12 +367,8 @@ Result<void> TransferTable::purge(UtcSeconds open_before, UtcSeconds done_before
         "AND changed_utc < ?)");
     if (!rows) return rows.error();
     rows->bind(open_before.value).bind(done_before.value);
-    while (true) {
-      const auto row = rows->step();
-      if (!row) return row.error();
-      if (!*row) break;
-      ids.push_back(rows->integer(0));
-    }
+    const auto done = rows->each([&] { ids.push_back(rows->integer(0)); });
+    if (!done) return done.error();
   }
   for (const std::int64_t id : ids) {
     if (auto done = drop(id); !done) return done;

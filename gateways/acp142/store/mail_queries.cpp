@@ -108,15 +108,14 @@ Result<std::map<NodeId, WaitingMail>> MailQueries::waiting() {
   auto rows = db_->prepare(sql);
   if (!rows) return rows.error();
   std::map<NodeId, WaitingMail> waiting;
-  while (true) {
-    const auto row = rows->step();
-    if (!row) return row.error();
-    if (!*row) return waiting;
+  const auto done = rows->each([&] {
     waiting[{static_cast<std::uint32_t>(rows->integer(0))}] = {
         static_cast<std::uint64_t>(rows->integer(1)),
         static_cast<std::uint64_t>(rows->integer(2)),
         {rows->integer(3)}};
-  }
+  });
+  if (!done) return done.error();
+  return waiting;
 }
 
 Result<std::optional<MailItem>> MailQueries::find(MailId id) {
@@ -135,12 +134,10 @@ Result<std::map<NodeId, bool>> MailQueries::silences() {
   auto rows = db_->prepare("SELECT station, silent FROM mail_emcon");
   if (!rows) return rows.error();
   std::map<NodeId, bool> silences;
-  while (true) {
-    const auto row = rows->step();
-    if (!row) return row.error();
-    if (!*row) return silences;
-    silences[{static_cast<std::uint32_t>(rows->integer(0))}] = rows->integer(1) != 0;
-  }
+  const auto done = rows->each(
+      [&] { silences[{static_cast<std::uint32_t>(rows->integer(0))}] = rows->integer(1) != 0; });
+  if (!done) return done.error();
+  return silences;
 }
 
 Result<std::vector<StationRow>> MailQueries::stations() {
@@ -148,17 +145,13 @@ Result<std::vector<StationRow>> MailQueries::stations() {
       "SELECT station, sequence, failures, dead_until_utc, reason FROM mail_station ORDER BY "
       "station");
   if (!rows) return rows.error();
-  std::vector<StationRow> stations;
-  while (true) {
-    const auto row = rows->step();
-    if (!row) return row.error();
-    if (!*row) return stations;
-    stations.push_back({.station = {static_cast<std::uint32_t>(rows->integer(0))},
-                        .sequence = static_cast<std::uint32_t>(rows->integer(1)),
-                        .failures = static_cast<std::uint32_t>(rows->integer(2)),
-                        .dead_until = {rows->integer(3)},
-                        .reason = rows->text(4)});
-  }
+  return rows->collect([&] {
+    return StationRow{.station = {static_cast<std::uint32_t>(rows->integer(0))},
+                      .sequence = static_cast<std::uint32_t>(rows->integer(1)),
+                      .failures = static_cast<std::uint32_t>(rows->integer(2)),
+                      .dead_until = {rows->integer(3)},
+                      .reason = rows->text(4)};
+  });
 }
 
 }  // namespace s5066::acp142

@@ -58,13 +58,7 @@ Result<MailItem> read_item(const Statement& row) {
 }
 
 Result<std::vector<MailId>> ids_of(Statement& rows) {
-  std::vector<MailId> ids;
-  while (true) {
-    const auto row = rows.step();
-    if (!row) return row.error();
-    if (!*row) return ids;
-    ids.push_back({rows.integer(0)});
-  }
+  return rows.collect([&] { return MailId{rows.integer(0)}; });
 }
 
 Result<MailId> MailRows::insert(const NewMail& mail, UtcSeconds now) {

@@ -307,13 +307,7 @@ Result<std::vector<NodeId>> SqliteMailStore::open_stations(MailId id) {
       "'deferred')");
   if (!rows) return rows.error();
   rows->bind(id.value);
-  std::vector<NodeId> stations;
-  while (true) {
-    const auto row = rows->step();
-    if (!row) return row.error();
-    if (!*row) return stations;
-    stations.push_back({static_cast<std::uint32_t>(rows->integer(0))});
-  }
+  return rows->collect([&] { return NodeId{static_cast<std::uint32_t>(rows->integer(0))}; });
 }
 
 // The search uses an index, so that messages that are not due cost nothing. Each message that there
@@ -643,15 +637,12 @@ Result<void> SqliteMailStore::read_counter(Resumed& resumed) {
 Result<void> SqliteMailStore::read_heard(Resumed& resumed) {
   auto rows = db_->prepare("SELECT station, utc FROM mail_heard");
   if (!rows) return rows.error();
-  while (true) {
-    const auto row = rows->step();
-    if (!row) return row.error();
-    if (!*row) return {};
+  return rows->each([&] {
     const NodeId node{static_cast<std::uint32_t>(rows->integer(0))};
     for (StationRow& station : resumed.stations) {
       if (station.station == node) station.heard = {rows->integer(1)};
     }
-  }
+  });
 }
 
 Result<void> SqliteMailStore::read_received(UtcSeconds now, Resumed& resumed) {
@@ -659,14 +650,11 @@ Result<void> SqliteMailStore::read_received(UtcSeconds now, Resumed& resumed) {
       db_->prepare("SELECT source, message_id, expiry_utc FROM mail_received WHERE expiry_utc > ?");
   if (!received) return received.error();
   received->bind(now.value);
-  while (true) {
-    const auto row = received->step();
-    if (!row) return row.error();
-    if (!*row) return {};
+  return received->each([&] {
     const MessageName name{{static_cast<std::uint32_t>(received->integer(0))},
                            static_cast<std::uint32_t>(received->integer(1))};
     resumed.received.emplace_back(name, UtcSeconds{received->integer(2)});
-  }
+  });
 }
 
 // --- Operators -----------------------------------------------------------------------------------

@@ -22,6 +22,7 @@
 #include "s5066d/control/ask.h"
 #include "s5066d/posix/passed_file.h"
 #include "s5066d/posix/socket.h"
+#include "tests/support/no_descriptors_left.h"
 #include "tests/support/temporary_folder.h"
 
 namespace s5066::control {
@@ -227,29 +228,13 @@ TEST_F(ControlSocketTest, no_request_is_answered_after_stop) {
   EXPECT_FALSE(std::filesystem::exists(config_.path));
 }
 
-/// No descriptor can be opened while this object lives.
-class NoDescriptorsLeft {
- public:
-  NoDescriptorsLeft() {
-    EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &before_), 0);
-    const posix::Fd next(::dup(0));
-    rlimit none = before_;
-    none.rlim_cur = static_cast<rlim_t>(next.get());
-    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
-  }
-  ~NoDescriptorsLeft() { ::setrlimit(RLIMIT_NOFILE, &before_); }
-
- private:
-  rlimit before_{};
-};
-
 TEST_F(ControlSocketTest, without_descriptors_it_rests_and_then_answers) {
   ControlSocket socket(io_, config_, answer_, log_);
   ASSERT_TRUE(socket.open());
   stream::socket client = connected();
   ASSERT_EQ(::write(client.native_handle(), "status\n", 7), 7);
   {
-    const NoDescriptorsLeft none;
+    const test::NoDescriptorsLeft none;
     int handlers = 0;
     while (handlers < 100 && io_.poll_one() != 0) ++handlers;
     EXPECT_LT(handlers, 100);

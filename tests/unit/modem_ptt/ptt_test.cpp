@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <termios.h>
@@ -15,6 +14,7 @@
 #include "modem/ptt/cm108.h"
 #include "modem/ptt/rigctld.h"
 #include "modem/ptt/serial_line.h"
+#include "tests/support/no_descriptors_left.h"
 #include "tests/support/patience.h"
 #include "tests/support/rigctld_stand_in.h"
 #include "tests/unit/modem_ptt/fifo.h"
@@ -395,28 +395,13 @@ TEST(Cm108Ptt, keys_unkeys_releases_and_unkeys_when_it_goes) {
   EXPECT_EQ(chip.read(), off);
 }
 
-/// No code in this process gets a file descriptor while this object lives.
-class NoDescriptorsLeft {
- public:
-  NoDescriptorsLeft() {
-    EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &before_), 0);
-    rlimit none = before_;
-    none.rlim_cur = 0;
-    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
-  }
-  ~NoDescriptorsLeft() { ::setrlimit(RLIMIT_NOFILE, &before_); }
-
- private:
-  rlimit before_{};
-};
-
 TEST(Cm108Ptt, unkeys_without_descriptors) {
   const Fifo chip;
   Cm108Ptt ptt({.path = chip.path()});
   ASSERT_TRUE(ptt.key(true).ok());
   EXPECT_EQ(chip.read(), cm108_report(3, true));
   {
-    const NoDescriptorsLeft none;
+    const test::NoDescriptorsLeft none;
     EXPECT_TRUE(ptt.key(false).ok());
   }
   EXPECT_EQ(chip.read(), cm108_report(3, false));

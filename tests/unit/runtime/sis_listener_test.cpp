@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "s5066d/runtime/sis_listener.h"
 
-#include <fcntl.h>
-#include <sys/resource.h>
-
-#include "s5066d/posix/fd.h"
+#include "tests/support/no_descriptors_left.h"
 #include "tests/unit/runtime/sis_rig.h"
 
 namespace s5066::runtime {
@@ -283,28 +280,12 @@ TEST_F(PlainPort, a_client_above_its_rate_waits_and_loses_nothing) {
   for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i].updu[0], i % 256);
 }
 
-/// No descriptor can be opened while this object lives.
-class NoDescriptorsLeft {
- public:
-  NoDescriptorsLeft() {
-    EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &before_), 0);
-    const posix::Fd next(::fcntl(0, F_DUPFD_CLOEXEC, 0));
-    rlimit none = before_;
-    none.rlim_cur = static_cast<rlim_t>(next.get());
-    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
-  }
-  ~NoDescriptorsLeft() { ::setrlimit(RLIMIT_NOFILE, &before_); }
-
- private:
-  rlimit before_{};
-};
-
 TEST_F(PlainPort, without_descriptors_it_rests_and_then_serves) {
   ASSERT_TRUE(open());
   Client& client = clients_.emplace_back(io_);
   client.connect(listener_->port());
   {
-    const NoDescriptorsLeft none;
+    const test::NoDescriptorsLeft none;
     int handlers = 0;
     while (handlers < 100 && io_.poll_one() != 0) ++handlers;
     EXPECT_LT(handlers, 100);
