@@ -20,7 +20,8 @@ constexpr const char* kEnd = ".db";
 constexpr const char* kPartial = "partial";
 constexpr auto kAskEvery = std::chrono::minutes(1);
 constexpr auto kAskAfterFailure = std::chrono::hours(1);
-// So many times the size of the spool must be free, so that a copy does not fill the disk.
+// The free room must be this multiple of the size of the spool, so that a copy does not fill the
+// disk.
 constexpr std::uintmax_t kRoomFactor = 2;
 
 Result<void> check(const std::string& path) {

@@ -72,8 +72,8 @@ class SenderCore {
     bool frap_v2_needs_ids = true;    // false for a peer that copies the header but not the IDs
     std::uint8_t priority = 4;        // 0..15; for files without a priority of their own
     std::uint32_t items_max = 20000;  // most files in memory; the store takes as many
-    // So many small files are under way to one station, and as many large ones. Files with a higher
-    // priority than all of these have as many places again.
+    // The number of small files under way to one station, and as many large ones. Files with a
+    // higher priority than all of these have as many places again.
     std::uint32_t active_max = 4;
     // Limits the files under way to all stations. Beyond it each station keeps one.
     std::uint32_t active_total_max = 512;
@@ -222,7 +222,7 @@ class SenderCore {
     std::size_t next_segment = 0;
     std::size_t segments_confirmed = 0;
     std::uint64_t octets_confirmed = 0;
-    /// By UDOP: time at which all that was handed over should have been transmitted.
+    /// Time at which all that was handed over by UDOP should have been transmitted.
     Instant left_at{};
     bool acknowledged = false;
     /// End that the other station ordered, with the reason.

@@ -11,7 +11,7 @@ namespace s5066::file_relay {
 namespace {
 
 constexpr std::size_t kLengthOctets = 2;
-/// So many octets stand in front of those of a BLOCK.
+/// Octets of an envelope that stand in front of those of a BLOCK.
 constexpr std::size_t kBlockFrontOctets = kLengthOctets + kBlockHeaderOctets;
 
 void put_message(Bytes& out, const Bytes& message) {

@@ -7,7 +7,7 @@
 
 namespace s5066::modem::dsp {
 
-/// So many samples of the stream on either side play a part in one between them.
+/// Number of samples of the stream on either side that play a part in one between them.
 inline constexpr std::int64_t kBetweenReach = 10;
 
 /// Reads the samples at `from`, `from + step` and so on. The history holds kBetweenReach samples

@@ -46,7 +46,7 @@ struct Hello {
   unsigned version = kVersion;  // the highest version of the user
   friend bool operator==(const Hello&, const Hello&) = default;
 };
-/// So many octets follow on the data connection.
+/// The data connection then carries the burst, which has `octets` octets.
 struct Send {
   BurstId id;
   Mode mode;

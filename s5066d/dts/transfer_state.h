@@ -48,7 +48,7 @@ enum class TransferAction : std::uint8_t {
   process,             // acknowledge if it asks for that, go on sending what is allowed
   warn_not_connected,  // WARNING with reason 1
   warn_wrong_state,    // WARNING with reason 3, without processing
-  /// As warn_wrong_state, except for a copy of an acknowledgement received before.
+  /// WARNING with reason 3, except for a copy of an acknowledgement received before.
   warn_unless_known,
   initialise,  // start a fresh ARQ machine
   clear,       // delete all state of the connection
