@@ -25,8 +25,8 @@ constexpr unsigned kMissesUnheard = 2;
 /// Number of type 6 messages of a change by agreement, and an upper bound of the octets of one.
 constexpr int kMessagesOfChange = 5;
 constexpr std::size_t kControlOctets = 40;
-/// This many octets need no long interleaver.
-constexpr std::size_t kFewOctets = 150;
+/// This many octets need no long interleaver if another mode takes less time.
+constexpr std::size_t kFewOctets = 600;
 /// The short interleaver of 110A needs this much more than the long one on a fading channel (dB),
 /// and its preamble is hardly ever missed from this SNR on.
 constexpr double kShortNeedsMoreDb = 2;
@@ -56,7 +56,6 @@ bool is_as_sure(const modem::Mode& other, const modem::Mode& mode) {
   if (mode.interleaver != modem::Interleaver::long_) return false;
   if (other.interleaver != modem::Interleaver::short_) return false;
   const bool is_110a = other.waveform == modem::Waveform::ms110a;
-  if (!is_110a && other.waveform != modem::Waveform::ms110d) return false;
   if (is_110a && snr_needed_db(mode) < kShortPreambleDb) return false;
   return snr_needed_db(other) + kShortNeedsMoreDb <= snr_needed_db(mode);
 }

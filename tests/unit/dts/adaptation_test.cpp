@@ -137,7 +137,7 @@ pdu::AckOnly advising(Address from, Address to, const modem::Mode& mode, std::ui
 TEST(Adaptation, few_octets_go_in_no_long_interleaver) {
   constexpr modem::Mode kAdvised{.rate_bps = 1200, .interleaver = Interleaver::long_};
   constexpr modem::Mode kQuick{.rate_bps = 600, .interleaver = Interleaver::short_};
-  for (const std::size_t octets : {60u, 900u}) {
+  for (const std::size_t octets : {60u, 400u, 900u}) {
     auto station = with_adapting_peer(adapting());
     station.hear({advising(kPeer, kUs, kAdvised)});
     ASSERT_EQ(station.dts().mode_to(kPeer), kAdvised);
@@ -145,7 +145,7 @@ TEST(Adaptation, few_octets_go_in_no_long_interleaver) {
     station.run_for(5s);
     const auto modes = station.take_modes();
     ASSERT_FALSE(modes.empty());
-    EXPECT_EQ(modes.front(), octets < 100 ? kQuick : kAdvised);
+    EXPECT_EQ(modes.front(), octets < 500 ? kQuick : kAdvised);
   }
 }
 
