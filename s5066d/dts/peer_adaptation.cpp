@@ -16,6 +16,10 @@ namespace {
 /// told what it can receive, and so does a mode until something was received in it.
 constexpr Duration kTrial = std::chrono::seconds(13);
 constexpr unsigned kTrialsMax = 2;
+/// The mode of the first trial of a connection is chosen with a margin, and its measurement leads
+/// to a faster one. So it holds no more octets than this, and is no shorter than a dozen blocks.
+constexpr std::size_t kFirstTrialOctets = 2500;
+constexpr Duration kFirstTrialMin = std::chrono::seconds(5);
 /// One trial in this many fails, as a rule, where the peer has measured us and advised the mode.
 constexpr int kFailuresPerTrial = 10;
 /// Missing replies from which on the channel may be such that only a long interleaver helps.
@@ -462,7 +466,10 @@ Duration PeerAdaptation::transmission_max(const PeerControl& control, const Conn
   });
   const Duration whole = modem::data_duration(mode, connection.queued_octets() + longest);
   if (is_last || (began && whole <= kTrial + kFailuresPerTrial * trial_costs)) return otherwise;
-  return std::min(otherwise, std::max(kTrial, modem::data_duration(mode, longest)));
+  const Duration first =
+      std::clamp(modem::data_duration(mode, kFirstTrialOctets), kFirstTrialMin, kTrial);
+  const Duration trial = trials_ == 0 && began ? first : kTrial;
+  return std::min(otherwise, std::max(trial, modem::data_duration(mode, longest)));
 }
 
 }  // namespace s5066::dts

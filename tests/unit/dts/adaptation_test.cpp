@@ -149,6 +149,23 @@ TEST(Adaptation, few_octets_go_in_no_long_interleaver) {
   }
 }
 
+// Goal:   the first transmission of a connection in a fast mode is a short trial, and the second
+// one
+//         is longer, so that the time in a mode chosen with a margin is short.
+TEST(Adaptation, the_first_trial_in_a_fast_mode_is_short) {
+  constexpr modem::Mode kAdvised{modem::Waveform::stanag4539, 3200, Interleaver::short_};
+  auto station = with_adapting_peer(adapting());
+  station.hear({advising(kPeer, kUs, kAdvised)});
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    station.request({.id = {i}, .destination = kPeer, .cpdu = pattern(2000, i)});
+  }
+  station.run_for(5s);
+  std::size_t octets = 0;
+  for (const auto& dpdu : station.take_sent()) octets += pdu::encoded_size(dpdu);
+  EXPECT_GE(octets, 1500u);
+  EXPECT_LE(octets, 2700u);
+}
+
 TEST(Adaptation, the_most_robust_mode_is_taken_where_it_is_advised_and_kept_in_silence) {
   for (const std::uint32_t rate_min : {75u, 300u}) {
     Config config = adapting();
