@@ -30,7 +30,7 @@ constexpr unsigned kMissesUnheard = 2;
 constexpr int kMessagesOfChange = 5;
 constexpr std::size_t kControlOctets = 40;
 /// This many octets need no long interleaver if another mode takes less time.
-constexpr std::size_t kFewOctets = 600;
+constexpr std::size_t kFewOctets = 1000;
 /// The short interleaver of 110A needs this much more than the long one on a fading channel (dB),
 /// and its preamble is hardly ever missed from this SNR on.
 constexpr double kShortNeedsMoreDb = 2;

@@ -137,7 +137,7 @@ pdu::AckOnly advising(Address from, Address to, const modem::Mode& mode, std::ui
 TEST(Adaptation, few_octets_go_in_no_long_interleaver) {
   constexpr modem::Mode kAdvised{.rate_bps = 1200, .interleaver = Interleaver::long_};
   constexpr modem::Mode kQuick{.rate_bps = 600, .interleaver = Interleaver::short_};
-  for (const std::size_t octets : {60u, 400u, 900u}) {
+  for (const std::size_t octets : {60u, 400u, 2500u}) {
     auto station = with_adapting_peer(adapting());
     station.hear({advising(kPeer, kUs, kAdvised)});
     ASSERT_EQ(station.dts().mode_to(kPeer), kAdvised);
@@ -145,13 +145,12 @@ TEST(Adaptation, few_octets_go_in_no_long_interleaver) {
     station.run_for(5s);
     const auto modes = station.take_modes();
     ASSERT_FALSE(modes.empty());
-    EXPECT_EQ(modes.front(), octets < 500 ? kQuick : kAdvised);
+    EXPECT_EQ(modes.front(), octets < 1000 ? kQuick : kAdvised);
   }
 }
 
 // Goal:   the first transmission of a connection in a fast mode is a short trial, and the second
-// one
-//         is longer, so that the time in a mode chosen with a margin is short.
+//         one is longer, so that the time in a mode chosen with a margin is short.
 TEST(Adaptation, the_first_trial_in_a_fast_mode_is_short) {
   constexpr modem::Mode kAdvised{modem::Waveform::stanag4539, 3200, Interleaver::short_};
   auto station = with_adapting_peer(adapting());
