@@ -111,6 +111,7 @@ class RateSelector {
   double arrives(std::size_t at) const;
   double arrives_at_best(std::size_t at) const;
   double yield(std::size_t at, double arrives) const;
+  double share(const modem::Mode& mode, double arrives) const;
   void measure_snr(Instant now, const Reception& reception);
   void assume_below(const modem::Mode& mode);
   Seen seen_in(const Reception& reception) const;
