@@ -266,10 +266,15 @@ bool PeerSession::accept_session(Instant now, const StreamsHeader& header) {
 }
 
 void PeerSession::on_pdu(Instant now, const StreamsPdu& pdu) {
+  received_at_ = now;
+  // Before the first U_PDU of a peer nothing of it has been lost, unless our node lost it.
+  const bool first =
+      !peer_epoch_ && pdu.header.lost && pdu.header.to_epoch == 0 && !shared_.node_lost;
   if (!accept_session(now, pdu.header)) {
     shared_.counters.add(StreamCounter::stale);
     return;
   }
+  if (first) lost_due_ = false;
   for (const Frame& frame : pdu.frames) {
     std::visit([&](const auto& one) { on_frame(now, one); }, frame);
   }
@@ -504,13 +509,24 @@ std::size_t PeerSession::bulk_octets(Instant now) const {
 
 /// Returns true if small data was sent lately. The next waits for what the node is sending then.
 bool PeerSession::conversing(Instant now) const {
-  const auto lately = [&](const std::optional<Instant>& at) {
-    return at && now - *at < shared_.config.conversation;
-  };
-  return lately(interactive_at_) ||
-         std::any_of(streams_.begin(), streams_.end(), [&](const auto& entry) {
-           return !entry.second.was_bulk && lately(entry.second.interactive_at);
-         });
+  const Duration lately = shared_.config.conversation;
+  return (interactive_at_ && now - *interactive_at_ < lately) || has_small_stream(now, lately);
+}
+
+/// Returns true if an open stream has sent small data within this time, and never bulk data.
+bool PeerSession::has_small_stream(Instant now, Duration within) const {
+  return std::any_of(streams_.begin(), streams_.end(), [&](const auto& entry) {
+    const Stream& stream = entry.second;
+    return !stream.was_bulk && stream.interactive_at && now - *stream.interactive_at < within;
+  });
+}
+
+/// Returns the time that bulk data with the node may take; nothing if no small data is expected.
+std::optional<Duration> PeerSession::bulk_time(Instant now) const {
+  const StreamsConfig& config = shared_.config;
+  if (conversing(now)) return small_took_;
+  if (!has_small_stream(now, config.small_expected)) return std::nullopt;
+  return std::max(small_took_, config.bulk_before_small);
 }
 
 /// Returns true while bulk data waits so that the answer to small data does not wait for its end.
@@ -526,13 +542,16 @@ std::size_t PeerSession::line_octets(Duration time) const {
 }
 
 /// The octets of a U_PDU of bulk data. A transmission has more than one, also on a slow line.
-std::size_t PeerSession::updu_octets(bool in_conversation) const {
-  return std::clamp(line_octets(in_conversation ? small_took_ : kUpduTime), kUpduOctetsMin, mtu_);
+std::size_t PeerSession::updu_octets(Instant now) const {
+  const auto all = bulk_time(now);
+  const Duration one = all ? std::max<Duration>(small_took_, *all / 2) : kUpduTime;
+  return std::clamp(line_octets(one), kUpduOctetsMin, mtu_);
 }
 
 std::optional<std::uint8_t> PeerSession::wants(Instant now) const {
   const StreamsConfig& config = shared_.config;
-  if (now < hold_until_ || handed_.size() >= config.outstanding_max) return std::nullopt;
+  if (now < hold_until_ || now < received_at_ + config.answer_pieces) return std::nullopt;
+  if (handed_.size() >= config.outstanding_max) return std::nullopt;
   if (!heard_at_ && handed_.size() >= config.unheard_outstanding_max) return std::nullopt;
   if (silent_since_ && (!handed_.empty() || now < probe_at_)) return std::nullopt;
   if (urgent(now)) {
@@ -541,12 +560,10 @@ std::optional<std::uint8_t> PeerSession::wants(Instant now) const {
   }
   const std::size_t bulk = bulk_octets(now);
   if (bulk == 0) return std::nullopt;
-  if (conversing(now)) {
-    if (bulk_waits(now)) return std::nullopt;
-    const std::size_t octets = std::min(updu_octets(true), bulk + kStreamsHeaderOctets);
-    if (bulk_with_node_ > 0 && bulk_with_node_ + octets > line_octets(small_took_)) {
-      return std::nullopt;
-    }
+  if (const auto time = bulk_time(now)) {
+    if (conversing(now) && bulk_waits(now)) return std::nullopt;
+    const std::size_t octets = std::min(updu_octets(now), bulk + kStreamsHeaderOctets);
+    if (bulk_with_node_ > 0 && bulk_with_node_ + octets > line_octets(*time)) return std::nullopt;
   }
   // The last U_PDU may be more than the window, because the first is partly confirmed.
   return window_.has_room(1, config.priority) ? std::optional(config.priority) : std::nullopt;
@@ -649,7 +666,7 @@ void PeerSession::add_streams(Instant now, Draft& draft, bool bulk) {
 
 SisUnidata PeerSession::build(Instant now) {
   const bool is_urgent = urgent(now);
-  Draft draft{.octets_max = is_urgent ? mtu_ : updu_octets(conversing(now))};
+  Draft draft{.octets_max = is_urgent ? mtu_ : updu_octets(now)};
   if (!is_urgent) bulk_at_ = now;
   StreamsHeader header{.updu_id = updu_id_++,
                        .answer_wanted = !peer_epoch_ || discovery_due_,
@@ -958,6 +975,7 @@ std::optional<Instant> PeerSession::next_deadline(Instant now) const {
     at(probe_at_);
   }
   at(hold_until_);
+  at(received_at_ + config.answer_pieces);
   at(answer_until_);
   at(bulk_at_ + config.conversation_wait_max);
   if (answer_due_ && answered_at_) at(*answered_at_ + config.challenge_interval);

@@ -73,6 +73,7 @@ struct SharedState {
   std::size_t compressors = 0;
   std::size_t octets_held = 0;  // when it was last counted
   std::size_t windows = 0;      // octets granted beyond the first window of each stream
+  bool node_lost = false;       // a node had U_PDUs that never came here
 };
 
 class PeerSession {
@@ -191,9 +192,11 @@ class PeerSession {
   Instant probe_due_at(const Stream& stream) const;
   bool coalescing(Instant now, const Stream& stream) const;
   bool conversing(Instant now) const;
+  bool has_small_stream(Instant now, Duration within) const;
+  std::optional<Duration> bulk_time(Instant now) const;
   bool bulk_waits(Instant now) const;
   std::size_t line_octets(Duration time) const;
-  std::size_t updu_octets(bool in_conversation) const;
+  std::size_t updu_octets(Instant now) const;
   void count_handed(const Handed& handed, bool more);
   void add(Draft& draft, const Frame& frame, Sent sent);
   void add_ack(Draft& draft, Stream& stream);
@@ -255,7 +258,8 @@ class PeerSession {
   std::optional<Instant> answered_at_;
   std::optional<Instant> discovered_at_;
   std::optional<Instant> heard_at_;
-  std::optional<Instant> asked_at_;  // confirmed first, and not answered
+  Instant received_at_ = Instant::min();  // the last U_PDU of the peer
+  std::optional<Instant> asked_at_;       // confirmed first, and not answered
   bool asked_again_ = false;
   // The node of a peer confirms for it. These tell whether the peer itself still answers.
   std::optional<Instant> unanswered_since_;  // an OPEN or PROBE was confirmed, and no word came

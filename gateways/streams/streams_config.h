@@ -46,8 +46,16 @@ struct StreamsConfig {
   // waits while small data is with the node and for an answer to it ...
   Duration conversation = std::chrono::minutes(2);
   Duration conversation_wait_max = std::chrono::minutes(1);  // ... but no longer than this
+  // While a stream is open that has sent small data within `small_expected`, bulk data with the
+  // node takes at least this time and no longer, so that the next small data does not wait for a
+  // long transmission.
+  Duration small_expected = std::chrono::minutes(10);
+  Duration bulk_before_small = std::chrono::seconds(20);
   // Small data waits this long for more while other small data is with the node.
   Duration coalesce = std::chrono::milliseconds(200);
+  // After each U_PDU from the peer nothing is handed over for this time, so that the pieces of an
+  // answer go together. It is less than the turnaround of a node, which sends nothing before.
+  Duration answer_pieces = std::chrono::milliseconds(100);
 
   Duration ack_delay = std::chrono::minutes(15);      // while octets of the window are left
   Duration ack_end_delay = std::chrono::seconds(10);  // delay for the end of a direction

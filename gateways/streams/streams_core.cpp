@@ -94,6 +94,7 @@ void StreamsCore::on(const gateways::SisBound& event) {
 }
 
 void StreamsCore::on(const gateways::SisLost&) {
+  shared_.node_lost = shared_.node_lost || bound_;
   bound_ = flow_on_ = false;
   requests_.clear();
   for (auto& [station, peer] : sessions_) peer->on_node_lost();

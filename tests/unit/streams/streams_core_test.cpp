@@ -75,6 +75,7 @@ TEST(Streams, bulk_data_with_the_node_is_short_while_there_is_a_conversation) {
   Instant now(1s);
   core.on_sis(now, gateways::SisBound{2048});
   core.on_sis(now, gateways::SisIndication{address(1), SapId{9}, updu_of(5, {})});
+  now += 1s;
   const auto talk = core.request_open(now, address(1), {"host", 23}, false);
   const auto bulk = core.request_open(now, address(1), {"host", 80}, false);
   ASSERT_TRUE(talk.ok() && bulk.ok());
@@ -110,6 +111,7 @@ TEST(Streams, bulk_data_waits_for_the_answer_to_small_data_but_not_for_ever) {
   Instant now(100s);
   core.on_sis(now, gateways::SisBound{2048});
   core.on_sis(now, gateways::SisIndication{address(1), SapId{9}, updu_of(5, {})});
+  now += 1s;
   const auto talk = core.request_open(now, address(1), {"host", 23}, false);
   const auto bulk = core.request_open(now, address(1), {"host", 80}, false);
   ASSERT_TRUE(talk.ok() && bulk.ok());
@@ -142,14 +144,52 @@ TEST(Streams, bulk_data_waits_for_the_answer_to_small_data_but_not_for_ever) {
   std::size_t went = 0;
   for (const Instant end = now + 10min; now < end; now += 10s) {
     core.on_sis(now, gateways::SisIndication{address(1), SapId{9}, updu_of(5, {})});
-    core.on_deadline(now);
+    core.on_deadline(now + 1s);
     sent = handed_over(core);
     for (const auto& updu : sent[4]) {
-      core.on_sis(now, gateways::SisConfirmed{updu.id});
+      core.on_sis(now + 1s, gateways::SisConfirmed{updu.id});
       ++went;
     }
   }
   EXPECT_GT(went, 4u);
+}
+
+TEST(Streams, bulk_data_with_the_node_takes_a_short_time_while_a_small_stream_is_open) {
+  constexpr double kOctetsPerSecond = 150;
+  StreamsCore core({}, 1);
+  Instant now(100s);
+  core.on_sis(now, gateways::SisBound{2048});
+  core.on_sis(now, gateways::SisIndication{address(1), SapId{9}, updu_of(5, {})});
+  now += 1s;
+  const auto talk = core.request_open(now, address(1), {"host", 23}, false);
+  const auto bulk = core.request_open(now, address(1), {"host", 80}, false);
+  ASSERT_TRUE(talk.ok() && bulk.ok());
+  core.request_write(now, *talk, Bytes(100, 'x'));
+  core.request_write(now, *bulk, Bytes(60'000, 'x'));
+  // All that is handed over is confirmed after one transmission and 3 s for the turn of the link.
+  const auto transmit = [&] {
+    std::size_t octets = 0;
+    std::vector<gateways::SisRequestId> ids;
+    for (const auto& [priority, updus] : handed_over(core)) {
+      for (const auto& updu : updus) {
+        octets += updu.updu.size();
+        ids.push_back(updu.id);
+      }
+    }
+    now += 3s + from_seconds(static_cast<double>(octets) / kOctetsPerSecond);
+    core.on_deadline(now);
+    for (const auto id : ids) core.on_sis(now, gateways::SisConfirmed{id});
+    return octets;
+  };
+  transmit();
+  now += 3min;  // the conversation is over, and the small stream is open
+  std::size_t longest = 0;
+  for (int i = 0; i < 8; ++i) longest = std::max(longest, transmit());
+  EXPECT_LE(longest, 20 * kOctetsPerSecond);
+  EXPECT_GE(longest, 10 * kOctetsPerSecond);
+  now += 10min;
+  for (int i = 0; i < 3; ++i) longest = std::max(longest, transmit());
+  EXPECT_GT(longest, 25 * kOctetsPerSecond);
 }
 
 TEST(Streams, the_opening_of_a_bulk_stream_is_short) {
@@ -177,6 +217,40 @@ TEST(Streams, small_writes_are_sent_together) {
 }
 
 // --- Credit --------------------------------------------------------------------------------------
+
+TEST(Streams, the_pieces_of_an_answer_go_together_and_with_the_answer_to_the_opening) {
+  StreamsCore core({}, 1);
+  const Instant now(1000s);
+  core.on_sis(now, gateways::SisBound{2048});
+  Bytes opening;
+  encode(StreamsHeader{.answer_wanted = true, .lost = true, .from_epoch = 5}, opening);
+  encode(OpenFrame{1, {"host", 25}}, opening);
+  core.on_sis(now, gateways::SisIndication{address(1), SapId{9}, opening});
+  std::optional<StreamId> stream;
+  while (const auto action = core.poll_action()) {
+    if (const auto* opened = std::get_if<Opened>(&*action)) stream = opened->id;
+    EXPECT_FALSE(std::holds_alternative<gateways::SisUnidata>(*action));
+  }
+  ASSERT_TRUE(stream.has_value());
+  for (const auto after : {10ms, 60ms}) {
+    core.request_write(now + after, *stream, Bytes(50, 'x'));
+    EXPECT_TRUE(handed_over(core).empty());
+  }
+  ASSERT_TRUE(core.next_deadline().has_value());
+  EXPECT_LE(*core.next_deadline(), now + 100ms);  // nodes turn around in 200 ms
+  core.on_deadline(*core.next_deadline());
+  const auto sent = handed_over(core)[6];
+  ASSERT_EQ(sent.size(), 1u);
+  const auto pdu = decode_streams(sent[0].updu);
+  ASSERT_TRUE(pdu.ok());
+  EXPECT_EQ(pdu->header.to_epoch, 5u);
+  EXPECT_FALSE(pdu->header.lost);  // the peer need not open the stream again
+  // The text of the two pieces is compressed together.
+  EXPECT_EQ(
+      std::count_if(pdu->frames.begin(), pdu->frames.end(),
+                    [](const Frame& frame) { return std::holds_alternative<DataFrame>(frame); }),
+      1);
+}
 
 TEST(Streams, an_application_that_does_not_read_blocks_its_own_stream_only) {
   VirtualLink link(5);
@@ -281,9 +355,11 @@ TEST(Streams, data_of_a_stream_that_was_reset_is_answered_by_a_reset_again) {
   const Bytes octet(1, 'x');
   const DataFrame over{{true, 1}, false, false, kFirstWindow, octet};
   link.inject(0, 2, updu_of(5, {OpenFrame{1, {"host0", 80}}, over}));
+  link.run_for(1s);
   EXPECT_EQ(resets(), 1u);
   link.run_for(1min);
   link.inject(0, 2, updu_of(5, {over}));
+  link.run_for(1s);
   EXPECT_EQ(resets(), 2u);
 }
 
@@ -537,9 +613,11 @@ TEST(Streams, a_peer_that_restarts_resets_the_streams_and_new_ones_work) {
 
 TEST(Streams, an_unproven_peer_is_replaced_only_by_one_that_shows_our_epoch) {
   StreamsCore core({}, 1);
-  const Instant now(1s);
+  Instant now(1s);
   const auto hear = [&](const Bytes& updu) {
     core.on_sis(now, gateways::SisIndication{address(2), SapId{9}, updu});
+    now += 1s;
+    core.on_deadline(now);
     std::vector<StreamsHeader> headers;
     while (auto action = core.poll_action()) {
       const auto* const sent = std::get_if<gateways::SisUnidata>(&*action);
