@@ -16,6 +16,12 @@ bool supersedes(const TcpSegment& newer, const TcpSegment& older) {
   return newer.is_pure_ack() && older.is_pure_ack() && ahead != 0 && ahead < 0x8000'0000u;
 }
 
+/// True if `segment` ends before `other` begins, so that the receiver of both waits for it first.
+bool precedes(const TcpSegment& segment, const TcpSegment& other) {
+  const std::uint32_t ahead = other.sequence - segment.sequence;
+  return ahead != 0 && ahead < 0x8000'0000u;
+}
+
 bool repeats(const TcpSegment& newer, const TcpSegment& older) {
   return newer.sequence_octets() > 0 && newer.sequence == older.sequence &&
          newer.sequence_octets() == older.sequence_octets();
@@ -39,8 +45,25 @@ void PacketQueue::push(const Line& key, Packet packet) {
   line.octets += packet.octets.size();
   octets_ += packet.octets.size();
   ++packets_;
-  flow.packets.push_back(std::move(packet));
+  flow.packets.insert(place_of(flow, packet), std::move(packet));
   make_room(key);
+}
+
+/// Returns the place of a packet in its conversation: the end, but a TCP segment that is sent again
+/// after its copy was dropped goes before the later ones, which its receiver cannot use without it.
+std::deque<Packet>::iterator PacketQueue::place_of(Flow& flow, const Packet& packet) const {
+  auto place = flow.packets.end();
+  if (!packet.datagram.tcp || packet.datagram.tcp->sequence_octets() == 0) return place;
+  const std::size_t looked_at = std::min(flow.packets.size(), config_.look_back_max);
+  const auto first = flow.packets.end() - static_cast<std::ptrdiff_t>(looked_at);
+  for (auto at = flow.packets.end(); at != first; --at) {
+    const auto& tcp = (at - 1)->datagram.tcp;
+    if (tcp && tcp->sequence_octets() > 0) {
+      if (!precedes(*packet.datagram.tcp, *tcp)) break;
+      place = at - 1;
+    }
+  }
+  return place;
 }
 
 bool PacketQueue::replace(Flow& flow, LineState& line, Packet& packet) {

@@ -9,7 +9,8 @@
 // turnaround that it measures, because on HF they are seconds to minutes.
 //
 // A pure TCP acknowledgement takes the place of an older one of the same connection, and a
-// retransmitted segment that of the copy that still waits.
+// retransmitted segment that of the copy that still waits. If no copy waits, it goes before the
+// later segments of its connection.
 #pragma once
 
 #include <cstddef>
@@ -124,6 +125,7 @@ class PacketQueue {
   using Lines = std::map<Line, LineState>;
 
   bool replace(Flow& flow, LineState& line, Packet& packet);
+  std::deque<Packet>::iterator place_of(Flow& flow, const Packet& packet) const;
   void put_in_place(LineState& line, Flow& flow, Packet& old, Packet packet);
   std::optional<Head> head_of(Instant now, LineState& line, Band& band, std::uint8_t priority,
                               const Limits& limits);

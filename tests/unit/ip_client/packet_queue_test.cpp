@@ -145,6 +145,26 @@ TEST_F(PacketQueueTest, a_retransmitted_segment_replaces_the_copy_that_waits) {
   EXPECT_EQ(queue.packets(), 2u);
 }
 
+TEST_F(PacketQueueTest, a_segment_that_is_sent_again_goes_before_the_later_ones) {
+  const auto push_data = [&](std::uint32_t sequence) {
+    push(tcp({.sequence = sequence, .data = 500}));
+  };
+  for (std::uint32_t i = 0; i < 4; ++i) push_data(0xFFFFFE00u + 500 * i);  // the numbers wrap
+  const PacketQueue::Limits old{10s, 20s, 20s};
+  now += 15s;
+  push(tcp({.acknowledgement = 9000}));
+  now += 10s;
+  push(tcp({.sequence = 0xFFFFFE00u + 2000, .data = 500}));  // sent when the first four are too old
+  EXPECT_EQ(queue.head(now, kLine, old)->octets, 40u);
+  EXPECT_EQ(queue.stats().aged, 4u);
+  push_data(0xFFFFFE00u + 1000);
+  push_data(0xFFFFFE00u);
+  EXPECT_EQ(pop(old)->datagram.tcp->acknowledgement, 9000u);
+  for (const std::uint32_t after : {0u, 1000u, 2000u}) {
+    EXPECT_EQ(pop(old)->datagram.tcp->sequence, 0xFFFFFE00u + after);
+  }
+}
+
 TEST_F(PacketQueueTest, the_search_for_an_older_copy_has_a_limit) {
   const std::size_t limit = PacketQueue::Config().look_back_max;
   for (std::uint32_t i = 0; i <= limit; ++i) push(tcp({.sequence = 10 * i, .data = 10}));
