@@ -46,10 +46,15 @@ DnsStub::DnsStub(asio::io_context& io, const DnsConfig& config, Hooks hooks, std
       hooks_(std::move(hooks)),
       log_(log),
       core_({.timeout = config.timeout}, seed),
-      steps_("DnsStub::drain ends", kStubStepsMax),
+      loop_(io, core_,
+            {.now = hooks_.now,
+             .carry_out =
+                 [this](DnsCore::Action& action) {
+                   std::visit([this](auto& one) { carry_out(one); }, action);
+                 }},
+            StepLimit("the loop of DnsStub ends", kStubStepsMax)),
       udp_(io),
       acceptor_(io),
-      timer_(io),
       retry_(io) {}
 
 DnsStub::~DnsStub() = default;
@@ -88,7 +93,7 @@ void DnsStub::start() {
 
 void DnsStub::stop() {
   stopping_ = true;
-  timer_.cancel();
+  loop_.stop();
   retry_.cancel();
   error_code ignored;
   udp_.close(ignored);
@@ -122,7 +127,7 @@ void DnsStub::on_message(Client client, ByteSpan message, bool by_udp) {
   const DnsClientId id{++last_client_};
   clients_[id] = std::move(client);
   core_.on_message(hooks_.now(), id, message, by_udp);
-  drain();
+  loop_.run();
 }
 
 void DnsStub::accept() {
@@ -218,7 +223,7 @@ bool DnsStub::on_octets(streams::StreamId id, ByteSpan octets) {
   } else if (frames.failed()) {
     core_.on_answer(hooks_.now(), query, {});  // refused as one that is too short
   }
-  drain();
+  loop_.run();
   return true;
 }
 
@@ -226,22 +231,11 @@ bool DnsStub::on_over(streams::StreamId id) {
   const auto found = questions_.find(id);
   if (found == questions_.end()) return false;
   core_.on_failed(hooks_.now(), found->second.query);
-  drain();
+  loop_.run();
   return true;
 }
 
 // --- The core ------------------------------------------------------------------------------------
-
-void DnsStub::drain() {
-  if (stopping_ || std::exchange(draining_, true)) return;
-  steps_.begin();
-  while (auto action = core_.poll_action()) {
-    std::visit([this](auto& one) { carry_out(one); }, *action);
-    steps_.count();
-  }
-  draining_ = false;
-  arm_timer();
-}
 
 void DnsStub::carry_out(DnsCore::Ask& ask) {
   const auto stream = hooks_.open(DnsFrames::framed(ask.message));
@@ -278,18 +272,6 @@ void DnsStub::carry_out(DnsCore::Reply& reply) {
     if (client->open == 0) wait_idle(client);
     write(client);
     read(client);
-  });
-}
-
-void DnsStub::arm_timer() {
-  timer_.cancel();
-  const auto next = core_.next_deadline();
-  if (!next || stopping_) return;
-  timer_.expires_after(*next - hooks_.now());
-  timer_.async_wait([this](error_code cancelled) {
-    if (cancelled || stopping_) return;
-    core_.on_deadline(hooks_.now());
-    drain();
   });
 }
 

@@ -15,11 +15,11 @@
 #include <set>
 #include <variant>
 
+#include "gateways/ip_client/core_loop.h"
 #include "gateways/ip_client/dns_core.h"
 #include "gateways/ip_client/dns_frames.h"
 #include "gateways/streams/stream_types.h"
 #include "s5066d/base/log.h"
-#include "s5066d/base/step_limit.h"
 
 namespace s5066::ip_client {
 
@@ -72,21 +72,18 @@ class DnsStub {
   void close(const std::shared_ptr<TcpClient>& client);
   void on_message(Client client, ByteSpan message, bool by_udp);
 
-  void drain();
   void carry_out(DnsCore::Ask& ask);
   void carry_out(DnsCore::Release& release);
   void carry_out(DnsCore::Reply& reply);
-  void arm_timer();
 
   boost::asio::io_context& io_;
   DnsConfig config_;
   Hooks hooks_;
   LogSink& log_;
   DnsCore core_;
-  StepLimit steps_;
+  CoreLoop<DnsCore> loop_;
   Udp::socket udp_;
   Tcp::acceptor acceptor_;
-  boost::asio::steady_timer timer_;
   boost::asio::steady_timer retry_;
   std::array<std::uint8_t, kDnsQuestionOctetsMax + 1> datagram_{};  // one more shows what is cut
   Udp::endpoint from_;
@@ -95,7 +92,6 @@ class DnsStub {
   std::map<streams::StreamId, Question> questions_;
   std::map<DnsQueryId, streams::StreamId> streams_;
   std::uint64_t last_client_ = 0;
-  bool draining_ = false;
   bool stopping_ = false;
 };
 

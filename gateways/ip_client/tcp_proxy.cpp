@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "gateways/ip_client/net_link.h"
-#include "gateways/ip_client/resolver_list.h"
 
 namespace s5066::ip_client {
 
@@ -80,9 +79,15 @@ TcpProxy::TcpProxy(asio::io_context& io, const ProxyConfig& config, std::string 
       hooks_(std::move(hooks)),
       log_(log),
       core_(core_config(config), seed),
-      steps_("TcpProxy::drain ends", kStepsMax),
+      loop_(io, core_,
+            {.now = [this] { return now(); },
+             .carry_out =
+                 [this](streams::Action& action) {
+                   std::visit([this](auto& one) { carry_out(one); }, action);
+                 }},
+            StepLimit("the loop of TcpProxy ends", kStepsMax)),
       rules_(interface_),
-      timer_(io),
+      rules_retry_(io),
       socks_retry_(io),
       v4_retry_(io),
       v6_retry_(io) {
@@ -114,7 +119,8 @@ void TcpProxy::start() {
 
 void TcpProxy::stop() {
   stopping_ = true;
-  timer_.cancel();
+  loop_.stop();
+  rules_retry_.cancel();
   for (auto* timer : {&socks_retry_, &v4_retry_, &v6_retry_}) timer->cancel();
   error_code ignored;
   for (auto* acceptor : {&socks_, &transparent_v4_, &transparent_v6_}) {
@@ -205,7 +211,14 @@ void TcpProxy::set_rules() {
     if (route.station.group || route.prefix.address.is_multicast()) return false;
     return core_.capability(now(), route.station) == streams::Capability::capable;
   });
-  const auto done = rules_.set(plan);
+  const auto done = hooks_.set_rules ? hooks_.set_rules(plan) : rules_.set(plan);
+  rules_retry_.cancel();
+  if (!done) {
+    rules_retry_.expires_after(config_.rules_retry);
+    rules_retry_.async_wait([this](error_code cancelled) {
+      if (!cancelled) set_rules();
+    });
+  }
   const std::string state = !done                   ? "off: " + done.error().detail
                             : plan.prefixes.empty() ? "waits for a station with a proxy"
                                                     : "on";
@@ -232,18 +245,18 @@ void TcpProxy::make_hooks() {
       .read = [this](const Connection& one, ByteSpan octets) -> std::size_t {
         if (!one->stream) return 0;
         const std::size_t taken = core_.request_write(now(), *one->stream, octets);
-        drain();
+        loop_.run();
         return taken;
       },
       .read_end =
           [this](const Connection& one) {
             if (one->stream) core_.request_finish(now(), *one->stream);
-            drain();
+            loop_.run();
           },
       .written =
           [this](const Connection& one, std::size_t octets) {
             core_.request_consumed(now(), *one->stream, octets);
-            drain();
+            loop_.run();
           },
       .over = [this](const Connection& one, bool failed) { over(one, failed); },
   };
@@ -346,7 +359,7 @@ void TcpProxy::open_stream(const Connection& connection) {
   connection->stream = *opened;
   by_stream_[*opened] = connection;
   // The first octets follow before the core is asked for a U_PDU, or there are none.
-  asio::post(io_, [this] { drain(); });
+  asio::post(io_, [this] { loop_.run(); });
 }
 
 void TcpProxy::over(const Connection& connection, bool failed) {
@@ -354,7 +367,7 @@ void TcpProxy::over(const Connection& connection, bool failed) {
     core_.request_reset(now(), *connection->stream, ResetCode::by_application);
   }
   forget(connection);
-  drain();
+  loop_.run();
 }
 
 void TcpProxy::forget(const Connection& connection) {
@@ -376,7 +389,7 @@ void TcpProxy::make_dns_stub(std::uint64_t seed) {
                      .close =
                          [this](streams::StreamId id) {
                            core_.request_reset(now(), id, ResetCode::by_application);
-                           drain();
+                           loop_.run();
                          }},
       seed, log_);
 }
@@ -391,7 +404,7 @@ std::optional<streams::StreamId> TcpProxy::ask_far_resolver(ByteSpan question) {
   const auto opened = core_.request_open(now(), *station, kFarResolver, false);
   if (!opened) return std::nullopt;
   core_.request_write(now(), *opened, question);
-  asio::post(io_, [this] { drain(); });
+  asio::post(io_, [this] { loop_.run(); });
   return *opened;
 }
 
@@ -400,7 +413,7 @@ std::optional<streams::StreamId> TcpProxy::ask_far_resolver(ByteSpan question) {
 void TcpProxy::dial_resolver(const std::shared_ptr<Dial>& dial) {
   if (!config_.dns.answer) return not_allowed(dial, "dns.answer is false");
   const auto resolvers =
-      config_.dns.resolver ? std::vector{*config_.dns.resolver} : resolvers_of_host();
+      config_.dns.resolver ? std::vector{*config_.dns.resolver} : hooks_.resolvers();
   for (const IpAddress& resolver : resolvers) {
     const auto address = asio::ip::make_address(to_string(resolver));
     if (is_own_listener(ip_of(address), config_.dns.resolver_port)) continue;
@@ -445,36 +458,13 @@ void TcpProxy::refuse_questions(streams::StreamId id) {
 
 void TcpProxy::on_sis(const gateways::SisEvent& event) {
   core_.on_sis(now(), event);
-  drain();
+  loop_.run();
 }
 
 void TcpProxy::on_connection_by_ip(Address station) {
   if (core_.capability(now(), station) != streams::Capability::unknown) return;
   core_.request_discovery(now(), station);
-  drain();
-}
-
-void TcpProxy::drain() {
-  if (stopping_ || std::exchange(draining_, true)) return;
-  steps_.begin();
-  while (auto action = core_.poll_action()) {
-    std::visit([this](auto& one) { carry_out(one); }, *action);
-    steps_.count();
-  }
-  draining_ = false;
-  arm_timer();
-}
-
-void TcpProxy::arm_timer() {
-  timer_.cancel();
-  const auto next = core_.next_deadline();
-  if (!next || stopping_) return;
-  timer_.expires_at(started_ + next->time_since_epoch());
-  timer_.async_wait([this](error_code error) {
-    if (error || stopping_) return;
-    core_.on_deadline(now());
-    drain();
-  });
+  loop_.run();
 }
 
 void TcpProxy::carry_out(const StreamEvent& event) {
@@ -679,8 +669,7 @@ void TcpProxy::dial_failed(const std::shared_ptr<Dial>& dial, ResetCode code) {
   dials_.erase(kept->id);
   far_questions_.erase(kept->id);
   core_.request_reset(now(), kept->id, code);
-  if (draining_ || stopping_) return;  // the loop that called goes on
-  drain();
+  loop_.run();
 }
 
 }  // namespace s5066::ip_client

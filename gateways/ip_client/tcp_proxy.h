@@ -18,15 +18,16 @@
 #include <vector>
 
 #include "gateways/common/sis_port.h"
+#include "gateways/ip_client/core_loop.h"
 #include "gateways/ip_client/dns_frames.h"
 #include "gateways/ip_client/dns_stub.h"
 #include "gateways/ip_client/proxy_connection.h"
 #include "gateways/ip_client/proxy_types.h"
+#include "gateways/ip_client/resolver_list.h"
 #include "gateways/ip_client/route_table.h"
 #include "gateways/ip_client/tproxy_rules.h"
 #include "gateways/streams/streams_core.h"
 #include "s5066d/base/log.h"
-#include "s5066d/base/step_limit.h"
 
 namespace s5066::ip_client {
 
@@ -36,6 +37,10 @@ class TcpProxy {
     std::function<void(gateways::SisUnidata)> send;
     /// The table in use.
     std::function<const RouteTable&()> routes;
+    /// Puts rules of interception in force; by default those of the kernel.
+    std::function<Result<void>(const TproxyPlan&)> set_rules;
+    /// Resolvers for questions of far ends, unless the configuration names one.
+    std::function<std::vector<IpAddress>()> resolvers = resolvers_of_host;
   };
 
   TcpProxy(boost::asio::io_context& io, const ProxyConfig& config, std::string interface,
@@ -88,7 +93,6 @@ class TcpProxy {
   void refuse_questions(streams::StreamId id);
 
   // Actions of the core.
-  void drain();
   void carry_out(const streams::StreamEvent& event);
   void carry_out(const streams::Opened& opened);
   void carry_out(streams::Arrived& arrived);
@@ -96,7 +100,6 @@ class TcpProxy {
   void carry_out(const streams::Reset& reset);
   void carry_out(const streams::Writable& writable);
   void carry_out(gateways::SisUnidata& unidata);
-  void arm_timer();
 
   // Connections to servers.
   void resolved(const std::shared_ptr<Dial>& dial);
@@ -114,14 +117,14 @@ class TcpProxy {
   Hooks hooks_;
   LogSink& log_;
   streams::StreamsCore core_;
+  CoreLoop<streams::StreamsCore> loop_;
   ProxyConnection::Hooks connection_hooks_;
-  StepLimit steps_;
   TproxyRules rules_;
   std::string transparent_state_ = "off";
   std::optional<Tcp::acceptor> socks_;
   std::optional<Tcp::acceptor> transparent_v4_;
   std::optional<Tcp::acceptor> transparent_v6_;
-  boost::asio::steady_timer timer_;
+  boost::asio::steady_timer rules_retry_;
   // Each listener has its own, so that one does not cancel the wait of another.
   boost::asio::steady_timer socks_retry_;
   boost::asio::steady_timer v4_retry_;
@@ -134,7 +137,6 @@ class TcpProxy {
   std::map<streams::StreamId, DnsFrames> far_questions_;  // streams of far ends to our resolver
   CounterSet<ProxyCounter> counters_;
   std::optional<Instant> refused_logged_at_;
-  bool draining_ = false;
   bool stopping_ = false;
 };
 

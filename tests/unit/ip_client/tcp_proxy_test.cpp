@@ -68,7 +68,16 @@ class TcpProxyTest : public testing::Test {
         io, config, "lo-none",
         TcpProxy::Hooks{
             .send = [this](gateways::SisUnidata updu) { air.push_back(std::move(updu)); },
-            .routes = [this]() -> const RouteTable& { return table; }},
+            .routes = [this]() -> const RouteTable& { return table; },
+            .set_rules = [this](const TproxyPlan&) -> Result<void> {
+              ++rules_set;
+              if (rules_fail) return Error{ErrorCode::io, "nft refused the rules"};
+              return {};
+            },
+            .resolvers =
+                [] {
+                  return std::vector{IpAddress::v4(0x7F000002), IpAddress::v4(0x7F000001)};
+                }},
         seed, log);
   }
   void carry() {
@@ -254,6 +263,8 @@ class TcpProxyTest : public testing::Test {
   std::unique_ptr<TcpProxy> bravo;
   std::deque<gateways::SisUnidata> air;
   bool bravo_answers = true;
+  bool rules_fail = false;
+  int rules_set = 0;
   std::vector<std::unique_ptr<Client>> clients;  // outlive the handlers that TearDown runs
 };
 
@@ -488,6 +499,43 @@ TEST_F(TcpProxyTest, a_resolver_that_never_answers_gives_server_failure_and_ends
   EXPECT_EQ(outcome_of(client.got), 2u);
   EXPECT_TRUE(until([&] { return bravo->connections() == 0; }));
   EXPECT_EQ(counter(*alpha, "dns_failed"), 1u);
+}
+
+TEST_F(TcpProxyTest, a_second_resolver_is_asked_if_the_first_takes_no_connection) {
+  Resolver resolver(io);
+  use_dns(resolver);
+  bravo_config.dns.resolver.reset();
+  bravo_config.connect_time = std::chrono::seconds(2);
+  // The first resolver has room for one connection, and accepts none.
+  Tcp::acceptor silent(io, Tcp::v4());
+  silent.bind(
+      Tcp::endpoint(asio::ip::make_address_v4("127.0.0.2"), bravo_config.dns.resolver_port));
+  silent.listen(0);
+  Tcp::socket first(io);
+  first.connect(silent.local_endpoint());
+  start();
+  UdpClient client(io, alpha_config.dns.port);
+  const Bytes question = test::dns_question("mail.example");
+  client.ask(question);
+  ASSERT_TRUE(until([&] { return !client.got.empty(); }));
+  EXPECT_EQ(client.got, test::dns_answer(question, 300));
+  EXPECT_EQ(resolver.questions, 1u);
+}
+
+TEST_F(TcpProxyTest, rules_of_interception_are_tried_again_after_a_failure) {
+  alpha_config.transparent = true;
+  alpha_config.rules_retry = std::chrono::milliseconds(50);
+  rules_fail = true;
+  start();
+  if (rules_set == 0) GTEST_SKIP() << "a transparent listener needs CAP_NET_ADMIN";
+  EXPECT_EQ(alpha->transparent_state(), "off: nft refused the rules");
+  ASSERT_TRUE(until([&] { return rules_set >= 3; }));
+  rules_fail = false;
+  EXPECT_TRUE(until([&] { return alpha->transparent_state().rfind("off", 0) != 0; }));
+  const int before = rules_set;
+  const auto until_later = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
+  EXPECT_TRUE(until([&] { return std::chrono::steady_clock::now() > until_later; }));
+  EXPECT_EQ(rules_set, before);
 }
 
 TEST_F(TcpProxyTest, our_own_stub_is_no_resolver_for_a_far_end) {
