@@ -54,10 +54,16 @@ bool is_too_wide(const ip_client::IpPrefix& prefix) {
   return prefix.contains(loopback.address) || loopback.contains(prefix.address);
 }
 
-bool is_unspecified(const std::string& text) {
+/// Returns true for 0.0.0.0, :: and ::ffff:0.0.0.0, which stand for all addresses of the host.
+bool is_wildcard(const std::string& text) {
   ip_client::IpAddress address{.v6 = text.find(':') != std::string::npos};
   const int family = address.v6 ? AF_INET6 : AF_INET;
-  return inet_pton(family, text.c_str(), address.octets.data()) == 1 && address.is_unspecified();
+  if (inet_pton(family, text.c_str(), address.octets.data()) != 1) return false;
+  const auto& octets = address.octets;
+  if (address.v6 && octets[10] == 0xFF && octets[11] == 0xFF) {
+    return std::count(octets.begin(), octets.end(), 0) == 14;
+  }
+  return address.is_unspecified();
 }
 
 void check_proxy(const Section& proxy, const ip_client::IpConfig& setup) {
@@ -80,7 +86,7 @@ void check_proxy(const Section& proxy, const ip_client::IpConfig& setup) {
   }
   const ip_client::DnsConfig& dns = setup.proxy.dns;
   // The answer to a host must come from the address that it has asked.
-  if (is_unspecified(dns.address)) {
+  if (is_wildcard(dns.address)) {
     proxy.nested("dns").complain("address", "must be one address of this host");
   }
   if (dns.resolver && !dns.answer) {

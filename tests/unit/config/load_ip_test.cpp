@@ -112,7 +112,7 @@ TEST(ConfigLoad, a_dns_stub_has_one_address) {
     ASSERT_TRUE(loaded.value) << all_lines(loaded.problems);
     EXPECT_EQ(loaded.value->proxy.dns.address, address);
   }
-  for (const char* const address : {"0.0.0.0", "::", "0:0::0"}) {
+  for (const char* const address : {"0.0.0.0", "::", "0:0::0", "::ffff:0.0.0.0", "::ffff:0:0"}) {
     const auto loaded = with(address);
     EXPECT_FALSE(loaded.value) << address;
     EXPECT_NE(all_lines(loaded.problems).find("must be one address of this host"),
