@@ -4,7 +4,8 @@
 // are lost independently; with --run N they are lost N in a row on average. --window 128 measures
 // without the larger window. Each cell is the mean over --seeds N runs, from --seed S on, and half
 // the width of its confidence interval of 95 %. --loss P measures one column, --mode M and
-// --segment-octets N the rows of one mode or length.
+// --segment-octets N the rows of one mode or length. With --default-segments the node chooses the
+// length of its segments by what is lost, as in service, and rows have the length 0.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -48,12 +49,13 @@ constexpr std::array kRows = {
     Row{{k4539, 9600, kLong}, 1023, {86, 81, 73, 67, 57, 48, 33}, {87, 86, 83, 78, 70, 61, 44}},
 };
 
-double share_of_line(const Row& row, double loss, double run, unsigned window, sim::Seed seed) {
+double share_of_line(const Row& row, bool default_segments, double loss, double run,
+                     unsigned window, sim::Seed seed) {
   constexpr int kTransmissionsFirst = 20;  // transmissions until the window has its usual size
   constexpr int kTransmissionsMeasured = 60;
   const std::size_t cpdu = 2046 / row.segment_octets * row.segment_octets;
   NodeConfig node;
-  node.dts.segment_octets = row.segment_octets;
+  if (!default_segments) node.dts.segment_octets = row.segment_octets;
   node.dts.large_window = window;
   // One client must be able to fill the window of its link.
   node.sap.queue.client_octets_max = node.sap.queue.lent_octets_max = kQueueOctetsMax;
@@ -125,7 +127,7 @@ int main(int argc, char** argv) {
   using namespace s5066;
   const bench::Arguments arguments(
       argc, argv, {"run", "window", "loss", "seed", "seeds", "mode", "segment-octets"},
-      {"json", "quick"});
+      {"json", "quick", "default-segments"});
   const double run = arguments.number("run", 1);
   const double only_loss = arguments.number("loss", -1);
   const auto window = static_cast<unsigned>(arguments.number("window", dts::kLargeWindowMax));
@@ -134,6 +136,7 @@ int main(int argc, char** argv) {
   const auto only_octets = static_cast<std::size_t>(arguments.number("segment-octets", 0));
   const std::string only_mode = arguments.text("mode", "");
   const bool json = arguments.has("json");
+  const bool default_segments = arguments.has("default-segments");
   for (const Row& row : kRows) {
     if (arguments.has("quick") && row.segment_octets != 400) continue;
     if (only_octets > 0 && row.segment_octets != only_octets) continue;
@@ -142,7 +145,7 @@ int main(int argc, char** argv) {
       if (only_loss >= 0 && kLosses[i] != only_loss) continue;
       std::vector<double> shares;
       for (sim::Seed seed = first_seed; seed < first_seed + seeds; ++seed) {
-        shares.push_back(share_of_line(row, kLosses[i], run, window, seed));
+        shares.push_back(share_of_line(row, default_segments, kLosses[i], run, window, seed));
       }
       const Estimate share = estimate(shares);
       std::printf(json ? "{\"mode\":\"%s\",\"segment_octets\":%zu,\"loss\":%.2f,\"run\":%.0f,"
@@ -150,9 +153,9 @@ int main(int argc, char** argv) {
                          "\"model_window_128\":%.2f,\"model_unlimited\":%.2f}\n"
                        : "%-15s n %4zu  loss %.2f  run %.0f  window %u  %zu seeds  %.4f +- %.4f of "
                          "line rate (model %.2f, without a window %.2f)\n",
-                  to_string(row.mode).c_str(), row.segment_octets, kLosses[i], run, window,
-                  shares.size(), share.mean, share.half_width, row.model_window_128[i] / 100.0,
-                  row.model_unlimited[i] / 100.0);
+                  to_string(row.mode).c_str(), default_segments ? 0 : row.segment_octets,
+                  kLosses[i], run, window, shares.size(), share.mean, share.half_width,
+                  row.model_window_128[i] / 100.0, row.model_unlimited[i] / 100.0);
       std::fflush(stdout);
     }
   }
