@@ -241,7 +241,7 @@ struct PortAudioDevice::Stream {
     stream.begun.store(true, std::memory_order_release);
     return paContinue;
   }
-  /// Until the first sound is heard, the samples that are ready stay where they are.
+  /// The samples that are ready stay where they are until the first sound is heard.
   static int sent(const void*, void* output, unsigned long frames, const PaStreamCallbackTimeInfo*,
                   PaStreamCallbackFlags flags, void* self) {
     Stream& stream = *static_cast<Stream*>(self);
