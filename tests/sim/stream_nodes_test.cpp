@@ -75,7 +75,7 @@ class StreamNodes {
   }
 
   void run_for(Duration d) {
-    for (const Instant end = world_.now() + d; world_.now() < end; world_.run_for(100ms)) {
+    for (const Instant end = world_.now() + d; world_.now() < end; world_.run_for(50ms)) {
       for (End& one : ends_) serve(one);
     }
   }
