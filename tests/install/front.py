@@ -85,6 +85,18 @@ class Front(unittest.TestCase):
         self.assertIn("s5066-ip check -q", self.call("check", "-q"))
         self.assertNotIn("are good", self.call("check", "-q"))
 
+    def test_check_without_a_name_calls_all_stations(self):
+        self.configure("ship", NODE)
+        self.configure("shore-relay")
+        ship = "s5066d check --config ETC/ship.textproto\n"
+        shore = ("s5066d check --config ETC/shore.textproto\n"
+                 "s5066-relay check --config ETC/shore-relay.textproto\n")
+        self.assertEqual(self.call("check"), ship + "the configurations of ship are good\n" +
+                         shore + "the configurations of shore are good\n")
+        self.assertEqual(self.call("check", status=2, STUB_STATUS="2"), ship + shore)
+        self.assertEqual(self.call("-S", "ship", "check", "-q"),
+                         "s5066d check -q --config ETC/ship.textproto\n")
+
     def test_the_other_programs_get_their_words(self):
         self.assertEqual(self.call("modem", "doctor", "--loop"), "hfmodem doctor --loop\n")
         self.assertEqual(self.call("chat", "--stay"), "s5066-chat --stay\n")
