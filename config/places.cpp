@@ -43,12 +43,13 @@ std::string canonical(const std::string& path) {
 }
 
 /// True for a folder that systemd makes when a unit of ours starts, see config/systemd: the two
-/// roots, and of each station the folders of the relay and of the mail gateway.
+/// roots, and of each station the folders of its sockets, of the relay and of the mail gateway.
 bool is_made_by_unit(const std::string& folder) {
+  constexpr std::string_view kRun = "/run/s5066";
   constexpr std::string_view kState = "/var/lib/s5066";
   constexpr std::array<std::string_view, 3> kNames = {"spool", "inbox", "mail"};
   const fs::path path = canonical(folder);
-  if (path == "/run/s5066" || path == kState) return true;
+  if (path == kRun || path.parent_path() == kRun || path == kState) return true;
   const bool named = std::find(kNames.begin(), kNames.end(), path.filename()) != kNames.end();
   return named && path.parent_path().parent_path() == kState;
 }
@@ -148,7 +149,9 @@ bool Places::usable_folder(const Section& section, const std::string& field,
     if (code == ENOENT && scope_ == Scope::before_start && is_made_by_unit(folder)) {
       complain(section, field, named + " does not exist yet; the systemd unit makes it", true);
     } else if (code == ENOENT) {
-      complain(section, field, named + " does not exist; make it: mkdir -p " + folder, later);
+      // The user of the units cannot make a folder in those of root.
+      const std::string make = user == "s5066" ? "sudo install -d -o s5066 -g s5066 " : "mkdir -p ";
+      complain(section, field, named + " does not exist; make it: " + make + folder, later);
     } else {
       complain(section, field,
                named + " cannot be reached by " + user + " (" + reason(code) +

@@ -4,11 +4,20 @@
 #include <optional>
 
 #include "config/load.h"
+#include "config/setup/station_plan.h"
 #include "config/text_format.h"
 #include "config/validate.h"
 
 namespace s5066::config {
 namespace {
+
+constexpr const char* kRunFolder = "/run/s5066";
+
+/// Returns true if the units of the station may write in this folder, see config/systemd.
+bool is_run_folder_of_units(std::string folder, const std::string& station) {
+  while (folder.ends_with('/')) folder.pop_back();
+  return folder == kRunFolder || folder == std::string(kRunFolder) + "/" + station;
+}
 
 void find_contradictions(const Section& answers, const proto::SetupAnswers& given) {
   if (given.has_cm108_of_card() && !given.has_sound_card()) {
@@ -16,6 +25,12 @@ void find_contradictions(const Section& answers, const proto::SetupAnswers& give
   }
   if (given.has_cable() && given.trials().round_trip()) {
     answers.nested("trials").complain("round_trip", "is for a sound card, not for a cable");
+  }
+  const std::string& name = given.station().name();
+  if (given.has_run_folder() && folder_of(given) == kConfigurationFolder &&
+      !is_run_folder_of_units(given.run_folder(), name)) {
+    answers.complain("run_folder", std::string("the services cannot write there; name ") +
+                                       kRunFolder + " or " + kRunFolder + "/" + name);
   }
 }
 

@@ -4,7 +4,9 @@
 #include <google/protobuf/text_format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 
 #include "config/address_book.h"
@@ -136,6 +138,12 @@ std::string relay_text(const proto::SetupAnswers& answers, const std::string& so
          "node_control { socket: " + quoted(sockets + "control") + " }\n";
 }
 
+/// Returns true if the unit's folder of this station has the path of a usual socket.
+bool is_name_of_socket(const std::string& name) {
+  constexpr std::array<std::string_view, 4> kSockets = {"sis", "control", "relay-control", "cable"};
+  return std::find(kSockets.begin(), kSockets.end(), name) != kSockets.end();
+}
+
 void append_problems(const std::vector<Problem>& problems, std::string& text) {
   for (const Problem& problem : problems) {
     text.append(text.empty() ? "" : "\n").append(to_string(problem));
@@ -168,6 +176,10 @@ UsedPlaces places_of_others(const proto::SetupAnswers& answers) {
 
 Result<std::vector<PlannedFile>> plan_station(const proto::SetupAnswers& answers,
                                               const AddressBook& known, const UsedPlaces& used) {
+  if (is_name_of_socket(answers.station().name())) {
+    return Error{ErrorCode::bad_field, "station: /run/s5066/" + answers.station().name() +
+                                           " is a socket; choose another name"};
+  }
   if (answers.has_sis_port() && used.ports.contains(answers.sis_port())) {
     return Error{ErrorCode::bad_field, "sis_port: another station has " +
                                            std::to_string(answers.sis_port()) +

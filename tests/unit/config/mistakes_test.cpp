@@ -312,6 +312,15 @@ TEST_F(ConfigMistakes, a_folder_that_the_unit_makes_may_be_missing_before_the_st
   EXPECT_NE(all_lines(before.warnings).find("the systemd unit makes it"), std::string::npos);
   const auto start = parse_relay("f", filled(text), {}, Scope::start);
   EXPECT_NE(all_lines(start.warnings).find("mkdir -p"), std::string::npos);
+  for (const auto& [folder, made] :
+       {std::pair("/run/s5066/none-such", true), std::pair("/run/s5066-none-such", false),
+        std::pair("/run/s5066/none-such/deeper", false)}) {
+    const std::string socket = std::string("\ncontrol { socket: \"") + folder + "/c\" }";
+    const auto node = parse_node("f", filled(kNode + socket), {}, Scope::before_start);
+    EXPECT_EQ(all_lines(node.problems).empty(), made) << folder;
+    EXPECT_EQ(all_lines(node.warnings).find("the systemd unit makes it") != std::string::npos, made)
+        << folder;
+  }
   const std::string other =
       "spool_directory: \"/var/lib/s5066/none-such/spol\" inbox_directory: \"FOLDER/inbox\"";
   EXPECT_NE(problems(Program::relay, filled(other), Scope::before_start).find("mkdir -p"),
