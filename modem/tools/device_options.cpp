@@ -11,11 +11,11 @@ namespace po = boost::program_options;
 void describe(DeviceOptions& o, po::options_description& description) {
   description.add_options()  //
       ("input", po::value(&o.card.input_name),
-       "sound card for input: part of its name, or usb:PATH")  //
+       "sound card for input: part of its name, usb:PATH, or pulse:NAME of the sound server")  //
       ("input-channel", po::value(&o.card.input_channel)->default_value(0),
        "input channel, 1 or 2; 0: the one with sound")  //
       ("output", po::value(&o.card.output_name),
-       "sound card for output: part of its name, or usb:PATH")  //
+       "sound card for output: part of its name, usb:PATH, or pulse:NAME of the sound server")  //
       ("round-trip-ms", po::value(&o.round_trip_ms)->default_value(0),
        "delay of the sound card, as `doctor --loop` measures it; 0: the value that the card "
        "reports")  //

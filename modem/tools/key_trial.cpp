@@ -33,7 +33,12 @@ Result<Unkeyed> try_key(std::unique_ptr<Ptt> ptt, double seconds,
                         const std::function<void()>& meanwhile) {
   KeyWatchdog key({.hang_max = from_seconds(seconds + kHangMarginSeconds)}, std::move(ptt),
                   posix::monotonic_now);
-  if (const auto unkeyed = key.unkey(); !unkeyed) {
+  auto unkeyed_before = key.unkey();
+  // rigctld is late with its first answer after it has opened the port of the radio.
+  if (!unkeyed_before && unkeyed_before.error().code == ErrorCode::timed_out) {
+    unkeyed_before = key.unkey();
+  }
+  if (const auto& unkeyed = unkeyed_before; !unkeyed) {
     return Error{unkeyed.error().code, "not keyed: " + to_string(unkeyed.error())};
   }
   const auto keyed = key.key(from_seconds(seconds + kKeyedMarginSeconds));

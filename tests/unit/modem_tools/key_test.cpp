@@ -4,9 +4,11 @@
 #include <sys/wait.h>
 
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <thread>
 
 #include "tests/support/rigctld_stand_in.h"
 
@@ -58,6 +60,21 @@ TEST(HfmodemKey, does_not_key_what_it_cannot_unkey) {
   EXPECT_EQ(ended.exit_code, 1);
   EXPECT_NE(ended.text.find("not keyed"), std::string::npos) << ended.text;
   EXPECT_EQ(rig.heard().find("T 1"), std::string::npos);
+}
+
+TEST(HfmodemKey, asks_a_rigctld_that_is_late_with_its_first_answer_once_more) {
+  test::RigctldStandIn rig;
+  rig.tell_nothing(true);
+  std::thread late([&rig] {
+    while (rig.heard().find("t\n") == std::string::npos) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    rig.tell_nothing(false);
+  });
+  const Ended ended = key("--seconds 0.01 --rigctld-port " + std::to_string(rig.port()));
+  late.join();
+  EXPECT_EQ(ended.exit_code, 0) << ended.text;
+  EXPECT_NE(rig.heard().find("T 1"), std::string::npos) << rig.heard();
 }
 
 TEST(HfmodemKey, wants_one_way_and_sensible_figures) {
