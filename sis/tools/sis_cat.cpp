@@ -4,6 +4,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <chrono>
 #include <csignal>
 #include <iostream>
 #include <optional>
@@ -26,6 +27,8 @@ namespace {
 constexpr int kOk = 0;
 constexpr int kFailed = 1;
 constexpr int kUsage = 2;
+/// After this time without an answer to data, a line on standard error says that sis_cat waits.
+constexpr std::chrono::seconds kSilentMax{5};
 
 /// One run of the program: reads, sends a piece as soon as the client accepts it, and counts open
 /// ones.
@@ -36,6 +39,7 @@ class Cat {
         input_(io),
         signals_(io, SIGINT, SIGTERM),
         linger_(io),
+        silence_(io),
         client_(io, options.client, std::random_device{}(),
                 [this](const sis::Event& event) { std::visit(*this, event); }) {}
 
@@ -128,11 +132,12 @@ class Cat {
 
   template <typename Request>
   void submit(Request request) {
-    ++open_;
+    if (++open_ == 1) await_answer();
     octets_sent_ += request.updu.size();
     client_.async_send(std::move(request), [this](const sis::SendOutcome& outcome) {
       --open_;
       if (left_) return;
+      await_answer();
       if (!outcome.ok()) return leave(kFailed, to_string(outcome));
       if (std::exchange(held_back_, false)) read();
       finish_if_done();
@@ -143,6 +148,20 @@ class Cat {
     } else {
       held_back_ = true;
     }
+  }
+
+  /// Says once that no answer comes, because a link or its data may take minutes.
+  void await_answer() {
+    silence_.cancel();
+    if (open_ == 0 || told_of_silence_) return;
+    silence_.expires_after(kSilentMax);
+    silence_.async_wait([this](const boost::system::error_code& code) {
+      if (code || left_) return;
+      told_of_silence_ = true;
+      std::cerr << "sis_cat: " << to_string(*options_.to) << " has confirmed nothing for "
+                << kSilentMax.count()
+                << " s, still waiting; `s5066 station queue` tells for what\n";
+    });
   }
 
   template <typename Unidata>
@@ -192,6 +211,7 @@ class Cat {
     input_.cancel();
     signals_.cancel();
     linger_.cancel();
+    silence_.cancel();
     // Without this the unbind ends the link as well; a missing link is no error here.
     if (options_.hard_link) (void)client_.request_hard_link_end(options_.hard_link->remote);
     client_.stop();
@@ -201,6 +221,7 @@ class Cat {
   sis_tools::StandardInput input_;
   asio::signal_set signals_;
   asio::steady_timer linger_;
+  asio::steady_timer silence_;
   sis::Client client_;
   Bytes piece_;
   std::size_t open_ = 0;
@@ -209,6 +230,7 @@ class Cat {
   bool held_back_ = false;
   bool at_end_ = false;
   bool lingering_ = false;
+  bool told_of_silence_ = false;
   bool left_ = false;
   int exit_code_ = kOk;
 };

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // These tests run the sis_cat program as a user does, against a scripted server on a loopback port.
+#include <chrono>
+#include <thread>
+
 #include "sis/tools/sis_cat_options.h"
 #include "tests/support/program_test.h"
 
@@ -33,6 +36,20 @@ TEST_F(SisCat, sends_its_input_in_pieces_of_the_mtu_and_leaves_with_0_when_all_i
     arrived.append(request.updu.begin(), request.updu.end());
   }
   EXPECT_EQ(arrived, input);
+}
+
+TEST_F(SisCat, says_once_that_it_waits_when_no_answer_comes) {
+  on_primitive = [usual = on_primitive](const Primitive& primitive) {
+    if (std::get_if<UnidataRequest>(&primitive) != nullptr) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5500));
+    }
+    usual(primitive);
+  };
+  const Outcome outcome = run({"--to", "1.2.3.5"}, "x");
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_EQ(outcome.err,
+            "sis_cat: 1.2.3.5 has confirmed nothing for 5 s, still waiting; `s5066 station queue` "
+            "tells for what\n");
 }
 
 TEST_F(SisCat, leaves_with_1_and_the_reason_when_one_piece_is_rejected) {
