@@ -48,8 +48,8 @@ std::string stamp_of_now() {
   return {text, std::strftime(text, sizeof text, "%Y%m%dT%H%M%SZ", &utc)};
 }
 
-/// Tries card and key. Returns false if a fault prevents the writing.
-Result<bool> try_hardware(SetupAnswers& answers, bool interactive) {
+/// Tries card and key once. Returns the number of faults.
+Result<unsigned> try_hardware(SetupAnswers& answers, bool interactive) {
   if (auto paired = config::pair_key_with_card(answers); !paired) return paired.error();
   auto key = config::key_way_of(answers);
   if (!key) return key.error();
@@ -58,12 +58,22 @@ Result<bool> try_hardware(SetupAnswers& answers, bool interactive) {
     std::cout << "\nSet the receive level with the bar, then press a key. During the tone + and -\n"
                  "change its level, and any other key ends it. Ctrl-C ends all.\n";
   }
-  unsigned faults = 0;
-  {
-    config::KeyTerminal view(interactive);
-    faults = config::Trials(answers, view, posix::monotonic_now).run(*device, std::move(*key));
+  config::KeyTerminal view(interactive);
+  return config::Trials(answers, view, posix::monotonic_now).run(*device, std::move(*key));
+}
+
+enum class Tried { good, faulty, stopped };
+
+/// Tries card and key until they are good, or the person goes on with the faults or stops.
+Result<Tried> try_until_good(SetupAnswers& answers, config::Dialogue& dialogue) {
+  for (;;) {
+    const auto faults = try_hardware(answers, true);
+    if (!faults) return faults.error();
+    if (*faults == 0) return Tried::good;
+    const auto wanted = config::ask_after_fault(dialogue);
+    if (wanted == config::AfterFault::go_on) return Tried::faulty;
+    if (wanted == config::AfterFault::stop) return Tried::stopped;
   }
-  return faults == 0 || answers.trials().accept_faults();
 }
 
 /// Runs systemctl and returns its exit status; 127 if it could not be run.
@@ -115,7 +125,9 @@ int write(SetupAnswers& answers, config::Dialogue* dialogue) {
   return posix::kExitOk;
 }
 
-int finish(SetupAnswers& answers, config::Dialogue* dialogue) {
+/// Writes the configurations and starts the services, if a person who is asked agrees. `good` is
+/// false after a trial with a fault; then the services start only if the person says so.
+int finish(SetupAnswers& answers, config::Dialogue* dialogue, bool good) {
   if (const int status = write(answers, dialogue); status != posix::kExitOk) return status;
   const std::string& name = answers.station().name();
   const std::string station = config::folder_of(answers) + "/" + name;
@@ -130,7 +142,7 @@ int finish(SetupAnswers& answers, config::Dialogue* dialogue) {
   }
   const bool start =
       answers.start_services() ||
-      (dialogue != nullptr && dialogue->ask_yes_no("Start the station now and at each boot", true));
+      (dialogue != nullptr && dialogue->ask_yes_no("Start the station now and at each boot", good));
   if (start) return start_services(name);
   const std::string units = " s5066d@" + name + " s5066-relay@" + name;
   std::cout << "start it with: sudo systemctl enable" << units << " && sudo systemctl restart"
@@ -139,14 +151,14 @@ int finish(SetupAnswers& answers, config::Dialogue* dialogue) {
 }
 
 int with_answers(SetupAnswers answers) {
-  const auto good = try_hardware(answers, false);
-  if (!good) return fail(good.error().detail);
-  if (!*good) {
+  const auto faults = try_hardware(answers, false);
+  if (!faults) return fail(faults.error().detail);
+  if (*faults > 0 && !answers.trials().accept_faults()) {
     return fail(
         "nothing was written because of the faults above; `accept_faults: true` of trials "
         "writes all the same");
   }
-  return finish(answers, nullptr);
+  return finish(answers, nullptr, *faults == 0);
 }
 
 int with_questions(const std::string& folder) {
@@ -159,10 +171,11 @@ int with_questions(const std::string& folder) {
   }
   try {
     config::ask_before_trials(dialogue, around, answers);
-    const auto good = try_hardware(answers, true);
-    if (!good) return fail(good.error().detail);
+    const auto tried = try_until_good(answers, dialogue);
+    if (!tried) return fail(tried.error().detail);
+    if (*tried == Tried::stopped) return fail("nothing was written because of the faults above");
     config::ask_after_trials(dialogue, answers);
-    return finish(answers, &dialogue);
+    return finish(answers, &dialogue, *tried == Tried::good);
   } catch (const config::InputEnded&) {
     return fail("the answers ended too early");
   }

@@ -2,6 +2,7 @@
 #include "config/setup/questions.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <system_error>
 
@@ -43,15 +44,25 @@ void ask_station(Dialogue& dialogue, const std::string& whose, proto::BookStatio
   station.set_address(checked_name(dialogue, "Address, such as 1.2.0.1", "address", ""));
 }
 
+/// Returns true for a source or sink of the sound server, except for the monitor of a sink, which
+/// is no input of a card.
+bool is_card_of_server(const CardChoice& card) {
+  return card.setting.starts_with(modem::kServerPrefix) && !card.setting.ends_with(".monitor");
+}
+
+/// Offers the card `like`, else the first one of the sound server, because a server keeps the cards
+/// open that it has, else the first one.
 std::size_t choose_card(Dialogue& dialogue, const std::string& question,
                         const std::vector<CardChoice>& cards, const std::string& like) {
   std::vector<std::string> lines;
-  std::size_t otherwise = 0;
-  for (std::size_t i = 0; i < cards.size(); ++i) {
-    lines.push_back(cards[i].text);
-    if (cards[i].setting == like) otherwise = i;
+  for (const CardChoice& card : cards) lines.push_back(card.text);
+  auto otherwise = std::find_if(cards.begin(), cards.end(),
+                                [&](const CardChoice& card) { return card.setting == like; });
+  if (otherwise == cards.end()) {
+    otherwise = std::find_if(cards.begin(), cards.end(), is_card_of_server);
   }
-  return dialogue.choose(question, lines, otherwise);
+  if (otherwise == cards.end()) otherwise = cards.begin();
+  return dialogue.choose(question, lines, static_cast<std::size_t>(otherwise - cards.begin()));
 }
 
 void ask_card(Dialogue& dialogue, const Surroundings& around, proto::Modem::SoundCard& card) {
@@ -177,13 +188,20 @@ void ask_before_trials(Dialogue& dialogue, const Surroundings& around,
   ask_key(dialogue, around, answers);
   dialogue.say("");
   auto& trials = *answers.mutable_trials();
-  trials.set_accept_faults(true);
   trials.set_listen_s(2);
   if (dialogue.ask_yes_no("Send a tone of up to 10 s to set the level; use a dummy load", true)) {
     trials.set_tone_s(10);
   }
   trials.set_round_trip(dialogue.ask_yes_no(
       "Measure the round trip; a cable joins output and input, and nothing is keyed", false));
+}
+
+AfterFault ask_after_fault(Dialogue& dialogue) {
+  const std::size_t way = dialogue.choose(
+      "The trials found what is marked BAD above",
+      {"try again, after it is mended", "go on with these answers", "stop and write nothing"}, 0);
+  constexpr std::array kWays = {AfterFault::try_again, AfterFault::go_on, AfterFault::stop};
+  return kWays.at(way);
 }
 
 void ask_after_trials(Dialogue& dialogue, proto::SetupAnswers& answers) {

@@ -32,6 +32,9 @@ Surroundings look_around();
 /// Asks for all that prepares the trials: station, card, key. Throws InputEnded.
 void ask_before_trials(Dialogue& dialogue, const Surroundings& around,
                        proto::SetupAnswers& answers);
+enum class AfterFault { try_again, go_on, stop };
+/// Asks how to go on after a trial has found a fault. Throws InputEnded.
+AfterFault ask_after_fault(Dialogue& dialogue);
 /// Asks for the peers and what happens with the files. Throws InputEnded.
 void ask_after_trials(Dialogue& dialogue, proto::SetupAnswers& answers);
 

@@ -73,9 +73,9 @@ class TrialSteps {
     return {};
   }
 
-  void judge_level(double seconds) {
+  Result<void> judge_level(double seconds) {
     const auto sound = examination_.listen(seconds);
-    if (!sound) return trials_.fault("sound: " + to_string(sound.error()));
+    if (!sound) return sound.error();
     const auto verdict = sound->level.verdict();
     const std::string text = meter_text(sound->level);
     if (verdict != LevelMeter::Verdict::good) {
@@ -84,10 +84,12 @@ class TrialSteps {
       trials_.good(text);
     }
     if (sound->lost > 0) trials_.fault(std::to_string(sound->lost) + " samples were lost");
+    return {};
   }
 
-  /// Sends the tone. Keys change its level by 1 dB or end it.
-  void send_tone(KeyWay& key, double seconds) {
+  /// Sends the tone. Keys change its level by 1 dB or end it. The result is an error if the sound
+  /// fails; a key that fails is a fault.
+  Result<void> send_tone(KeyWay& key, double seconds) {
     double level_db = trials_.answers_.transmit_level_db();
     const auto level = [&]() -> std::optional<double> {
       const auto pressed = trials_.view_.pressed();
@@ -104,16 +106,20 @@ class TrialSteps {
     const auto send = [&] { tone = examination_.send_tone(seconds, level); };
     if (key.ptt) {
       const auto tried = modem::tools::try_key(std::move(key.ptt), seconds, send);
-      if (!tried) return trials_.fault("key: " + to_string(tried.error()));
+      if (!tried) {
+        trials_.fault("key: " + to_string(tried.error()));
+        return {};
+      }
       trials_.good("key: " + modem::tools::text_of(*tried, key));
     } else {
       send();
     }
-    if (!tone) return trials_.fault("tone: " + to_string(tone.error()));
+    if (!tone) return tone.error();
     trials_.good("tone: sent at " + db_text(level_db));
     if (trials_.answers_.has_transmit_level_db() || level_db < 0) {
       trials_.answers_.set_transmit_level_db(level_db);
     }
+    return {};
   }
 
   void measure_round_trip() {
@@ -148,6 +154,13 @@ void Trials::fault(const std::string& text) {
   view_.line("BAD  " + text);
 }
 
+void Trials::sound_fault(const std::string& text, const std::vector<std::string>& left_out) {
+  fault(text);
+  std::string names;
+  for (const std::string& name : left_out) names += (names.empty() ? "" : ", ") + name;
+  if (!names.empty()) view_.line("     the sound failed, so these were not tried: " + names);
+}
+
 void Trials::good(const std::string& text) {
   view_.line("ok   " + text);
 }
@@ -157,23 +170,29 @@ unsigned Trials::run(modem::Device& device, KeyWay key) {
   const auto& wanted = answers_.trials();
   const double listen_s = wanted.has_listen_s() ? wanted.listen_s() : kListenSeconds;
   if (listen_s <= 0 && wanted.tone_s() <= 0 && !wanted.round_trip()) return 0;
+  const std::vector<std::string> loop =
+      wanted.round_trip() ? std::vector<std::string>{"round trip"} : std::vector<std::string>{};
+  std::vector<std::string> behind = loop;
+  if (wanted.tone_s() > 0) behind.insert(behind.begin(), key.ptt ? "key and tone" : "tone");
   auto begun = Examination::begin(device, monotonic_);
   if (!begun) {
-    fault("sound card: " + to_string(begun.error()));
+    sound_fault("sound card: " + to_string(begun.error()), behind);
     return faults_;
   }
   good("sound card: " + device.info().name);
   TrialSteps steps(*this, *begun);
-  if (auto settled = begun->settle(kSettleSeconds); !settled) {
-    fault("sound: " + to_string(settled.error()));
-    return faults_;
+  Result<void> sound = begun->settle(kSettleSeconds);
+  if (sound && view_.has_person() && listen_s > 0) sound = steps.show_meter();
+  if (sound && listen_s > 0) sound = steps.judge_level(listen_s);
+  if (!sound) {
+    sound_fault("sound: " + to_string(sound.error()), behind);
+  } else if (wanted.tone_s() > 0) {
+    sound = steps.send_tone(key, std::min(wanted.tone_s(), kToneSecondsMax));
+    if (!sound) sound_fault("tone: " + to_string(sound.error()), loop);
+  } else if (key.ptt) {
+    view_.line("     key: not tried");
   }
-  if (view_.has_person() && listen_s > 0) {
-    if (auto shown = steps.show_meter(); !shown) fault("sound: " + to_string(shown.error()));
-  }
-  if (listen_s > 0) steps.judge_level(listen_s);
-  if (wanted.tone_s() > 0) steps.send_tone(key, std::min(wanted.tone_s(), kToneSecondsMax));
-  if (wanted.round_trip()) steps.measure_round_trip();
+  if (sound && wanted.round_trip()) steps.measure_round_trip();
   device.close();
   return faults_;
 }

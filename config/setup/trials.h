@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "config/proto/setup.pb.h"
 #include "modem/audio/device.h"
@@ -44,6 +45,8 @@ class Trials {
 
  private:
   void fault(const std::string& text);
+  /// The sound has failed, so the trials behind it are left out. The texts name them.
+  void sound_fault(const std::string& text, const std::vector<std::string>& left_out);
   void good(const std::string& text);
 
   proto::SetupAnswers& answers_;

@@ -70,6 +70,19 @@ TEST(SetupAnswers, what_is_missing_or_wrong_is_told_with_its_place) {
             "a:8:1: folders: unknown field; did you mean folder?\n");
 }
 
+TEST(SetupAnswers, a_folder_of_sockets_that_the_units_cannot_write_is_refused) {
+  for (const char* good : {"/run/s5066", "/run/s5066/", "/run/s5066/alpha"}) {
+    EXPECT_EQ(problems_of(kAnswers + "run_folder: \"" + good + "\"\n"), "") << good;
+  }
+  for (const char* bad : {"/run/s5066-alpha", "/run/s5066/bravo", "/srv/alpha"}) {
+    const std::string setting = "run_folder: \"" + std::string(bad) + "\"\n";
+    EXPECT_EQ(problems_of(kAnswers + setting),
+              "a:8:1: run_folder: the services cannot write there; name /run/s5066 or "
+              "/run/s5066/alpha\n");
+    EXPECT_EQ(problems_of(kAnswers + setting + "folder: \"/srv/etc\"\n"), "") << bad;
+  }
+}
+
 TEST(SetupAnswers, a_file_beyond_the_limit_is_refused) {
   const std::string padded = kAnswers + std::string(kFileOctetsMax - kAnswers.size(), '\n');
   EXPECT_EQ(problems_of(padded), "");
@@ -182,6 +195,14 @@ TEST(SetupPlan, a_second_station_has_sockets_of_its_own_and_another_port) {
   EXPECT_NE((*files)[2].text.find("/run/s5066/charlie-relay-control"), std::string::npos);
 }
 
+TEST(SetupPlan, a_station_with_the_name_of_a_socket_is_a_problem) {
+  auto given = answers();
+  given.mutable_station()->set_name("sis");
+  const auto files = plan_station(given, {});
+  ASSERT_FALSE(files);
+  EXPECT_EQ(files.error().detail, "station: /run/s5066/sis is a socket; choose another name");
+}
+
 TEST(SetupPlan, one_address_for_two_stations_is_a_problem) {
   const auto files =
       plan_station(answers(kAnswers + "peers { name: \"shore\" address: \"1.2.0.1\" }"), {});
@@ -270,6 +291,33 @@ TEST(SetupQuestions, the_answers_of_a_person_make_the_same_message) {
   ASSERT_EQ(given.peers_size(), 1);
   EXPECT_EQ(given.peers(0).name(), "bravo");
   EXPECT_TRUE(plan_station(given, {}));
+}
+
+TEST(SetupQuestions, the_default_card_is_one_of_the_sound_server_and_no_monitor) {
+  Surroundings all = around();
+  const std::string rest = "\n\n\n6\nn\nn\n";  // cards, channel, no key, no trials
+  const auto input_of = [&] {
+    std::istringstream in("alpha\n\n1.2.0.1\n" + rest);
+    std::ostringstream out;
+    Dialogue dialogue(in, out);
+    proto::SetupAnswers given;
+    ask_before_trials(dialogue, all, given);
+    return given.sound_card().input() + " " + given.sound_card().output();
+  };
+  EXPECT_EQ(input_of(), "usb:0000:00:14.0/1 usb:0000:00:14.0/1") << "only a monitor is an input";
+  all.inputs.push_back({"pulse:c", "C", 2});
+  EXPECT_EQ(input_of(), "pulse:c pulse:b");
+}
+
+TEST(SetupQuestions, after_a_fault_the_default_is_to_try_again) {
+  for (const auto& [typed, wanted] :
+       {std::pair("\n", AfterFault::try_again), std::pair("1\n", AfterFault::try_again),
+        std::pair("2\n", AfterFault::go_on), std::pair("3\n", AfterFault::stop)}) {
+    std::istringstream in(typed);
+    std::ostringstream out;
+    Dialogue dialogue(in, out);
+    EXPECT_EQ(ask_after_fault(dialogue), wanted) << typed;
+  }
 }
 
 TEST(SetupQuestions, a_wrong_answer_is_explained_and_asked_again) {
@@ -391,6 +439,24 @@ TEST(SetupTrials, silence_clipping_and_a_lost_card_are_faults) {
   Lines view;
   EXPECT_EQ(run(given, lost, view), 1u) << view.all();
   EXPECT_NE(view.all().find("unplugged"), std::string::npos) << view.all();
+}
+
+TEST(SetupTrials, what_is_not_tried_is_told) {
+  auto given = answers(kAnswers + "trials { listen_s: 1 tone_s: 1 round_trip: true }");
+  LoopedCard lost;
+  lost.blocks_left = 120;  // the first two seconds are not judged
+  Lines view;
+  EXPECT_EQ(run(given, lost, view), 1u) << view.all();
+  EXPECT_NE(view.all().find("the sound failed, so these were not tried: key and tone, round trip"),
+            std::string::npos)
+      << view.all();
+  EXPECT_EQ(lost.keyed_blocks, 0u);
+
+  given = answers(kAnswers + "trials { listen_s: 1 }");
+  LoopedCard good;
+  Lines quiet;
+  EXPECT_EQ(run(given, good, quiet), 0u) << quiet.all();
+  EXPECT_NE(quiet.all().find("key: not tried"), std::string::npos) << quiet.all();
 }
 
 TEST(SetupTrials, the_tone_keys_and_unkeys_and_has_the_level_that_keys_set) {
