@@ -80,7 +80,7 @@ constexpr double kShortenFrom = 0.35;
 constexpr double kShortenAll = 0.5;
 /// At a lower rate a message is over before its segments are short enough.
 constexpr std::uint32_t kShortenBpsMin = 1200;
-/// From this steadiness on the short interleaver is taken in bulk if it brings nearly as much as
+/// The short interleaver is taken in bulk from this steadiness on if it brings nearly as much as
 /// the long one, because the last block of a message, and each repetition of a few octets, ends up
 /// to 4 s sooner. kFavourShort is its factor without fading.
 constexpr double kSteadyForShort = 0.3;
