@@ -1580,9 +1580,9 @@ Result<bool> SqliteStore::drop_by_p_mul(const TransferKey& key) {
 
 Result<std::vector<ReceivedFile>> SqliteStore::received(std::uint32_t files_max) {
   auto rows = db_.prepare(
-      "SELECT source, inbox_name, size, sha256, received_utc, coalesce(begun_utc, -1) FROM "
-      "received LEFT JOIN transfer_in ON transfer_in.received = received.id WHERE "
-      "received.state = 'delivered' ORDER BY received.id DESC LIMIT ?");
+      "SELECT file.source, inbox_name, size, file.sha256, received_utc, coalesce(begun_utc, -1) "
+      "FROM received AS file LEFT JOIN transfer_in AS offer ON offer.received = file.id WHERE "
+      "file.state = 'delivered' ORDER BY file.id DESC LIMIT ?");
   if (!rows) return rows.error();
   rows->bind(files_max);
   std::vector<ReceivedFile> files;
