@@ -29,7 +29,7 @@ void find_contradictions(const Section& answers, const proto::SetupAnswers& give
   const std::string& name = given.station().name();
   if (given.has_run_folder() && folder_of(given) == kConfigurationFolder &&
       !is_run_folder_of_units(given.run_folder(), name)) {
-    answers.complain("run_folder", std::string("the services cannot write there; name ") +
+    answers.complain("run_folder", std::string("cannot be written by the services; name ") +
                                        kRunFolder + " or " + kRunFolder + "/" + name);
   }
 }

@@ -77,8 +77,8 @@ TEST(SetupAnswers, a_folder_of_sockets_that_the_units_cannot_write_is_refused) {
   for (const char* bad : {"/run/s5066-alpha", "/run/s5066/bravo", "/srv/alpha"}) {
     const std::string setting = "run_folder: \"" + std::string(bad) + "\"\n";
     EXPECT_EQ(problems_of(kAnswers + setting),
-              "a:8:1: run_folder: the services cannot write there; name /run/s5066 or "
-              "/run/s5066/alpha\n");
+              "a:8:1: run_folder: \"" + std::string(bad) +
+                  "\" cannot be written by the services; name /run/s5066 or /run/s5066/alpha\n");
     EXPECT_EQ(problems_of(kAnswers + setting + "folder: \"/srv/etc\"\n"), "") << bad;
   }
 }
