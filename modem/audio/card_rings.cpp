@@ -34,6 +34,7 @@ void CardRings::keep(const float* input, std::size_t frames, bool card_loss) {
   const std::size_t kept = can_keep ? received_.write({input, frames}) : 0;
   kept_ += kept;
   losing_ += frames - kept;
+  if (kept < frames) lost_.fetch_add(frames - kept, std::memory_order_relaxed);
   if (card_loss) card_losses_.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -48,6 +49,7 @@ void CardRings::fill(float* output, std::size_t frames, bool card_loss) {
 Device::Received CardRings::receive(std::span<float> samples) {
   Device::Received losses;
   losses.dropped = take_gaps();
+  lost_told_ += losses.dropped;
   const std::size_t read = received_.read(samples);
   S5066_ASSERT(read == samples.size());
   taken_ += read;
@@ -75,10 +77,11 @@ std::uint64_t CardRings::take_gaps() {
   }
 }
 
-// Every sample that was received and not answered yet will become one to send.
+// Every sample that was received or lost, and is not answered yet, will become one to send.
 void CardRings::transmit(bool keyed, std::span<const float> samples) {
   const auto block = static_cast<double>(samples.size());
-  const double ready = static_cast<double>(to_send_.size() + received_.size()) + block -
+  const std::uint64_t lost = lost_.load(std::memory_order_relaxed) - lost_told_;
+  const double ready = static_cast<double>(to_send_.size() + received_.size() + lost) + block -
                        static_cast<double>(to_skip_);
   excess_ += (ready - static_cast<double>(ahead_) - excess_) / kExcessBlocks;
   if (keyed || std::abs(excess_) < block) {

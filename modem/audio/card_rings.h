@@ -61,6 +61,7 @@ class CardRings {
   std::atomic<std::uint64_t> late_{0};  // zeros sent in place of late samples
   std::atomic<std::uint64_t> card_losses_{0};
   std::atomic<std::uint64_t> asked_for_{0};
+  std::atomic<std::uint64_t> lost_{0};  // received samples that found no room
 
   // These members belong to the callback of the input.
   std::uint64_t kept_ = 0;
@@ -69,6 +70,7 @@ class CardRings {
   // These members belong to the worker.
   std::uint64_t taken_ = 0;
   std::optional<Gap> next_gap_;
+  std::uint64_t lost_told_ = 0;
   std::uint64_t late_told_ = 0;
   std::uint64_t card_losses_told_ = 0;
   std::int64_t to_skip_ = 0;  // samples whose time is over; below 0 they are too early

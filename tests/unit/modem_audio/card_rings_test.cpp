@@ -28,6 +28,7 @@ struct Joined {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> gaps;
   std::uint64_t underrun = 0;
   std::uint64_t unplayable = 0;
+  bool keyed = true;
 
   void hear(std::size_t frames, bool has_input = true) {
     std::vector<float> in(frames);
@@ -56,7 +57,7 @@ struct Joined {
       for (std::size_t i = 0; i < kBlock; ++i) {
         block[i] = static_cast<float>(count + kAhead + i - kBlock + 1);
       }
-      rings.transmit(true, block);
+      rings.transmit(keyed, block);
     }
   }
   void run(std::size_t blocks) {
@@ -218,6 +219,17 @@ TEST(CardRings, an_output_with_a_clock_of_its_own_stays_in_time_while_unkeyed) {
     EXPECT_NEAR(static_cast<double>(first - card.heard.begin() - asked), 4.0 * kBlock,
                 2.5 * kBlock);
   }
+}
+
+TEST(CardRings, a_loss_of_received_samples_is_no_drift_of_the_clocks) {
+  Joined joined;
+  joined.keyed = false;
+  joined.run(5);
+  for (int n = 0; n < 44; ++n) joined.card(kBlock);
+  joined.worker();
+  joined.run(20);
+  joined.expect_in_time();
+  EXPECT_EQ(joined.heard.back(), static_cast<float>(joined.heard.size()));
 }
 
 TEST(CardRings, a_keyed_transmission_has_all_its_samples_whatever_the_clocks) {
