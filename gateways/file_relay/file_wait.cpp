@@ -58,7 +58,8 @@ std::string ask_link(const AwaitedFile& file) {
   return "";
 }
 
-/// Returns the transfer of a file; nothing if it is not on its way, or the relay does not answer.
+/// Returns the transfer of a file; nothing if it is not on its way, and an error if the relay does
+/// not answer.
 Result<std::optional<proto::Transfer>> transfer_of(const gateways::ServiceClient& relay,
                                                    double id) {
   const auto status = relay.ask<proto::RelayStatus>("status", kControlTimeout);

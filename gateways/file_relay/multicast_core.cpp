@@ -172,6 +172,7 @@ bool MulticastCore::request(Instant now, const gateways::TransferKey& key, Contr
   // A suspended message may have been given up here meanwhile.
   if (!there && !in_spool && action != ControlAction::resume) return false;
   if (there && action == ControlAction::cancel) p_mul_.on_refused(now, name);
+  if (in_spool && action == ControlAction::cancel) receiver_.on_cancelled(key);
   outbox_.push(
       key.source,
       ControlMessage{.number = {key.number}, .action = action, .from_sender = false, .text = {}});

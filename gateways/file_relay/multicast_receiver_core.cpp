@@ -38,6 +38,9 @@ constexpr CounterTable<MulticastReceiverCounter> kCounters({
      "requests for files by P_MUL that the disk or the spool could not carry out"},
 });
 
+/// So many cancelled files are remembered. What comes of an older one is taken again.
+constexpr std::size_t kCancelledMax = 64;
+
 /// Cuts a message at the size of its first block. Blocks of other sizes would make more records
 /// than a message has blocks, and are no file.
 std::vector<Bytes> records_of(const Bytes& content, std::size_t record_octets) {
@@ -115,6 +118,10 @@ void MulticastReceiverCore::take(Instant now, const p_mul::MessageName& name,
   operation.message_id = name.message_id;
   operation.now = utc_.utc(now);
   operation.quota = config_.access.of(source).quota;
+  if (std::find(cancelled_.begin(), cancelled_.end(), operation.key) != cancelled_.end()) {
+    return refuse(now, name, pending,
+                  {*envelope.number, RefuseReason::cancelled, "cancelled by the operator there"});
+  }
   auto blocks = std::make_shared<std::vector<SaveBlocks::Block>>();
   const std::uint64_t end = envelope.offer ? envelope.offer->manifest.image_octets : UINT32_MAX;
   for (BlockMessage& block : envelope.blocks) {
@@ -273,6 +280,12 @@ void MulticastReceiverCore::tell(const TransferKey& key, const TransferNews& new
       break;
   }
   events_.push_back(std::move(event));
+}
+
+void MulticastReceiverCore::on_cancelled(const TransferKey& key) {
+  std::erase_if(again_, [&](const Pending& part) { return part.operation.key == key; });
+  if (cancelled_.size() >= kCancelledMax) cancelled_.pop_front();
+  cancelled_.push_back(key);
 }
 
 // --- Time and output -----------------------------------------------------------------------------

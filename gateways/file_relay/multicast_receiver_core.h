@@ -58,6 +58,8 @@ class MulticastReceiverCore {
   /// False when the ticket is not one of ours.
   bool on_store_result(Instant now, const gateways::StoreResult& result);
   void on_deadline(Instant now);
+  /// Refuses what still comes of a file that the operator here has cancelled.
+  void on_cancelled(const gateways::TransferKey& key);
 
   // Actions out.
   std::optional<RelayEvent> poll_event();
@@ -89,6 +91,7 @@ class MulticastReceiverCore {
   MessageOutbox& outbox_;
   std::map<gateways::StoreTicket, Pending> pending_;
   std::deque<Pending> again_;  // parts that the spool could not take
+  std::deque<gateways::TransferKey> cancelled_;
   std::optional<Instant> again_at_;
   std::optional<Instant> look_at_;
   std::optional<gateways::StoreTicket> names_ticket_;

@@ -603,10 +603,16 @@ std::optional<Result<std::string>> RelayService::change_incoming(gateways::Spool
     if (const auto damage = operator_store_->damage()) spool_.post_damage(*damage);
     if (!dropped) return Result<std::string>(dropped.error());
     in_spool = *dropped;
+  } else if (action == ControlAction::suspend) {
+    const auto parts = operator_store_->arriving_by_p_mul(kRowsListed);
+    if (const auto damage = operator_store_->damage()) spool_.post_damage(*damage);
+    if (!parts) return Result<std::string>(parts.error());
+    in_spool = std::any_of(parts->begin(), parts->end(),
+                           [&](const auto& part) { return part.key == key; });
   }
   const bool known = core_.transfer_receiver().request(now(), key, action) ||
                      core_.multicast().request(now(), key, action, in_spool);
-  if (!known && !in_spool) {
+  if (!known && !(in_spool && action == ControlAction::cancel)) {
     return Result<std::string>(Error{ErrorCode::not_found, "no such file is arriving"});
   }
   drain();

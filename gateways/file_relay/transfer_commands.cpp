@@ -153,7 +153,8 @@ int put_files(const gateways::ServiceClient& relay, const RelayConfig& config,
   for (const FileToPut& file : *files) {
     const auto sent = put_one(relay, file, config, options);
     if (!sent) {
-      // If the relay is not there or its spool is full, the other files would fail alike.
+      // If the relay is not there or has no room, the command ends. Each of thousands of files
+      // would else be refused by itself.
       const bool full = sent.error().code == ErrorCode::queue_full;
       const auto others = files->data() + files->size() - &file - 1;
       Error error = sent.error();

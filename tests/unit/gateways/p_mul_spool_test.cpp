@@ -444,6 +444,32 @@ TEST_F(PMulSending, a_file_that_arrives_is_listed_and_can_be_cancelled_by_its_re
   EXPECT_TRUE(receiver.p_mul().receiver().arriving().empty()) << "it does not begin again";
 }
 
+TEST_F(PMulSending, what_still_comes_of_a_file_that_was_cancelled_in_the_spool_is_refused) {
+  const auto id = put({kOne}, {})[0];
+  start();
+  run_for(minutes(10));
+  for (const bool cancels : {false, true}) {
+    MulticastCore::Config settings;
+    settings.own = kOne;
+    MessageOutbox answers({}, ids);
+    MulticastCore receiver(settings, ids, utc, answers);
+    receiver.on_clock(now, kNow);
+    receiver.on_start(now);
+    const gateways::TransferKey key{kOwn, static_cast<std::uint32_t>(id.value)};
+    if (cancels) {
+      EXPECT_TRUE(receiver.request(now, key, ControlAction::cancel, true));
+    }
+    for (const auto& unidata : sent) {
+      receiver.on_sis(now, gateways::SisIndication{kOwn, SapId{7}, unidata.updu});
+    }
+    unsigned taken = 0;
+    while (const auto request = receiver.poll_store()) {
+      taken += std::holds_alternative<gateways::TakeMessage>(request->operation) ? 1 : 0;
+    }
+    EXPECT_EQ(taken, cancels ? 0u : 1u);
+  }
+}
+
 TEST_F(PMulSending, a_small_mtu_of_the_node_is_told) {
   const auto id = put({kOne}, kCoded)[0];
   start();
