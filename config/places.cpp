@@ -147,7 +147,8 @@ bool Places::usable_folder(const Section& section, const std::string& field,
     const int code = errno;
     const bool later = scope_ == Scope::start && may_pass(code);
     if (code == ENOENT && scope_ == Scope::before_start && is_made_by_unit(folder)) {
-      complain(section, field, named + " does not exist yet; the systemd unit makes it", true);
+      complain(section, field,
+               named + " does not exist yet; the systemd unit makes that of its station", true);
     } else if (code == ENOENT) {
       // The user of the units cannot make a folder in those of root.
       const std::string make = user == "s5066" ? "sudo install -d -o s5066 -g s5066 " : "mkdir -p ";

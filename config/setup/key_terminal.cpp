@@ -22,7 +22,8 @@ KeyTerminal::KeyTerminal(bool interactive) : interactive_(interactive) {
 
 KeyTerminal::~KeyTerminal() {
   if (live_shown_) std::cout << std::endl;
-  if (before_) ::tcsetattr(STDIN_FILENO, TCSANOW, &*before_);
+  // Keys that came too late for the trial must not answer the next question.
+  if (before_) ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &*before_);
 }
 
 void KeyTerminal::line(const std::string& text) {

@@ -140,7 +140,8 @@ std::string relay_text(const proto::SetupAnswers& answers, const std::string& so
 
 /// Returns true if the unit's folder of this station has the path of a usual socket.
 bool is_name_of_socket(const std::string& name) {
-  constexpr std::array<std::string_view, 4> kSockets = {"sis", "control", "relay-control", "cable"};
+  constexpr std::array<std::string_view, 6> kSockets = {
+      "sis", "control", "relay-control", "mail-control", "ip-control", "cable"};
   return std::find(kSockets.begin(), kSockets.end(), name) != kSockets.end();
 }
 

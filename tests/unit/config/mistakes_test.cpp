@@ -309,7 +309,7 @@ TEST_F(ConfigMistakes, a_folder_that_the_unit_makes_may_be_missing_before_the_st
       "spool_directory: \"/var/lib/s5066/none-such/spool\" inbox_directory: \"FOLDER/inbox\"";
   const auto before = parse_relay("f", filled(text), {}, Scope::before_start);
   EXPECT_EQ(all_lines(before.problems), "");
-  EXPECT_NE(all_lines(before.warnings).find("the systemd unit makes it"), std::string::npos);
+  EXPECT_NE(all_lines(before.warnings).find("the systemd unit makes that"), std::string::npos);
   const auto start = parse_relay("f", filled(text), {}, Scope::start);
   EXPECT_NE(all_lines(start.warnings).find("mkdir -p"), std::string::npos);
   for (const auto& [folder, made] :
@@ -318,7 +318,8 @@ TEST_F(ConfigMistakes, a_folder_that_the_unit_makes_may_be_missing_before_the_st
     const std::string socket = std::string("\ncontrol { socket: \"") + folder + "/c\" }";
     const auto node = parse_node("f", filled(kNode + socket), {}, Scope::before_start);
     EXPECT_EQ(all_lines(node.problems).empty(), made) << folder;
-    EXPECT_EQ(all_lines(node.warnings).find("the systemd unit makes it") != std::string::npos, made)
+    EXPECT_EQ(all_lines(node.warnings).find("the systemd unit makes that") != std::string::npos,
+              made)
         << folder;
   }
   const std::string other =
