@@ -160,7 +160,7 @@ class Cat {
       told_of_silence_ = true;
       std::cerr << "sis_cat: " << to_string(*options_.to) << " has confirmed nothing for "
                 << kSilentMax.count()
-                << " s, still waiting; `s5066 station queue` tells for what\n";
+                << " s, still waiting; `s5066 station queue` at the node tells for what\n";
     });
   }
 

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -65,13 +66,15 @@ TEST(HfmodemKey, does_not_key_what_it_cannot_unkey) {
 TEST(HfmodemKey, asks_a_rigctld_that_is_late_with_its_first_answer_once_more) {
   test::RigctldStandIn rig;
   rig.tell_nothing(true);
-  std::thread late([&rig] {
-    while (rig.heard().find("t\n") == std::string::npos) {
+  std::atomic<bool> over{false};
+  std::thread late([&] {
+    while (!over && rig.heard().find("t\n") == std::string::npos) {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
     rig.tell_nothing(false);
   });
   const Ended ended = key("--seconds 0.01 --rigctld-port " + std::to_string(rig.port()));
+  over = true;
   late.join();
   EXPECT_EQ(ended.exit_code, 0) << ended.text;
   EXPECT_NE(rig.heard().find("T 1"), std::string::npos) << rig.heard();

@@ -41,15 +41,16 @@ TEST_F(SisCat, sends_its_input_in_pieces_of_the_mtu_and_leaves_with_0_when_all_i
 TEST_F(SisCat, says_once_that_it_waits_when_no_answer_comes) {
   on_primitive = [usual = on_primitive](const Primitive& primitive) {
     if (std::get_if<UnidataRequest>(&primitive) != nullptr) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(5500));
+      std::this_thread::sleep_for(std::chrono::milliseconds(8000));
     }
     usual(primitive);
   };
   const Outcome outcome = run({"--to", "1.2.3.5"}, "x");
   EXPECT_EQ(outcome.exit_code, 0);
-  EXPECT_EQ(outcome.err,
-            "sis_cat: 1.2.3.5 has confirmed nothing for 5 s, still waiting; `s5066 station queue` "
-            "tells for what\n");
+  EXPECT_EQ(
+      outcome.err,
+      "sis_cat: 1.2.3.5 has confirmed nothing for 5 s, still waiting; `s5066 station queue` at the "
+      "node tells for what\n");
 }
 
 TEST_F(SisCat, leaves_with_1_and_the_reason_when_one_piece_is_rejected) {
