@@ -54,8 +54,9 @@ struct StreamsConfig {
   // Small data waits this long for more while other small data is with the node.
   Duration coalesce = std::chrono::milliseconds(200);
   // After each U_PDU from the peer nothing is handed over for this time, so that the pieces of an
-  // answer go together. It is less than the turnaround of a node, which sends nothing before.
-  Duration answer_pieces = std::chrono::milliseconds(100);
+  // answer go together. It is much less than the turnaround of a node, of which the modem has taken
+  // a part when the U_PDU comes; an answer that comes too late waits for the next turn.
+  Duration answer_pieces = std::chrono::milliseconds(30);
 
   Duration ack_delay = std::chrono::minutes(15);      // while octets of the window are left
   Duration ack_end_delay = std::chrono::seconds(10);  // delay for the end of a direction

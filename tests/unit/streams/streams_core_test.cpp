@@ -232,12 +232,12 @@ TEST(Streams, the_pieces_of_an_answer_go_together_and_with_the_answer_to_the_ope
     EXPECT_FALSE(std::holds_alternative<gateways::SisUnidata>(*action));
   }
   ASSERT_TRUE(stream.has_value());
-  for (const auto after : {10ms, 60ms}) {
+  for (const auto after : {5ms, 20ms}) {
     core.request_write(now + after, *stream, Bytes(50, 'x'));
     EXPECT_TRUE(handed_over(core).empty());
   }
   ASSERT_TRUE(core.next_deadline().has_value());
-  EXPECT_LE(*core.next_deadline(), now + 100ms);  // nodes turn around in 200 ms
+  EXPECT_LE(*core.next_deadline(), now + 50ms);  // nodes turn around in 200 ms
   core.on_deadline(*core.next_deadline());
   const auto sent = handed_over(core)[6];
   ASSERT_EQ(sent.size(), 1u);
