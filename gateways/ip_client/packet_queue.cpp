@@ -16,7 +16,7 @@ bool supersedes(const TcpSegment& newer, const TcpSegment& older) {
   return newer.is_pure_ack() && older.is_pure_ack() && ahead != 0 && ahead < 0x8000'0000u;
 }
 
-/// True if `segment` ends before `other` begins, so that the receiver of both waits for it first.
+/// True if `segment` begins before `other`, so that the receiver of both waits for it first.
 bool precedes(const TcpSegment& segment, const TcpSegment& other) {
   const std::uint32_t ahead = other.sequence - segment.sequence;
   return ahead != 0 && ahead < 0x8000'0000u;
@@ -105,7 +105,8 @@ void PacketQueue::make_room(const Line& pushed) {
   }
 }
 
-/// Drops the oldest datagram of the largest conversation of the lowest priority.
+/// Drops from the largest conversation of the lowest priority the datagram that came first. A
+/// repeated segment stands before datagrams that came earlier, and its receiver waits for it.
 void PacketQueue::drop_from_largest(LineState& line) {
   for (auto band = line.bands.rbegin(); band != line.bands.rend(); ++band) {
     auto& flows = band->second.flows;
@@ -113,8 +114,13 @@ void PacketQueue::drop_from_largest(LineState& line) {
         flows.begin(), flows.end(),
         [](const auto& a, const auto& b) { return a.second.octets < b.second.octets; });
     if (largest == flows.end() || largest->second.packets.empty()) continue;
-    take_head(line, largest->second);
-    if (largest->second.packets.empty()) erase(band->second, largest);
+    auto& packets = largest->second.packets;
+    const std::size_t looked_at = std::min(packets.size(), config_.look_back_max);
+    const auto earliest =
+        std::min_element(packets.begin(), packets.begin() + static_cast<std::ptrdiff_t>(looked_at),
+                         [](const Packet& a, const Packet& b) { return a.arrived < b.arrived; });
+    take(line, largest->second, earliest);
+    if (packets.empty()) erase(band->second, largest);
     ++stats_.overflow;
     return;
   }
@@ -181,8 +187,12 @@ Packet PacketQueue::pop(const Line& key) {
 }
 
 Packet PacketQueue::take_head(LineState& line, Flow& flow) {
-  Packet packet = std::move(flow.packets.front());
-  flow.packets.pop_front();
+  return take(line, flow, flow.packets.begin());
+}
+
+Packet PacketQueue::take(LineState& line, Flow& flow, std::deque<Packet>::iterator at) {
+  Packet packet = std::move(*at);
+  flow.packets.erase(at);
   flow.octets -= packet.octets.size();
   line.octets -= packet.octets.size();
   octets_ -= packet.octets.size();

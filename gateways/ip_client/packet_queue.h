@@ -10,7 +10,7 @@
 //
 // A pure TCP acknowledgement takes the place of an older one of the same connection, and a
 // retransmitted segment that of the copy that still waits. If no copy waits, it goes before the
-// later segments of its connection.
+// later segments of its connection. A full line drops what came first, wherever that stands.
 #pragma once
 
 #include <cstddef>
@@ -52,7 +52,8 @@ class PacketQueue {
     std::size_t line_octets_max = 256u << 10;  // of one line
     std::size_t packets_max = 4096;            // of all lines
     std::size_t quantum_octets = 300;          // share of a conversation in one round
-    // Datagrams of a conversation that are looked at for an older copy of a TCP segment.
+    // Datagrams of a conversation that are looked at for an older copy of a TCP segment, and for
+    // the one that came first.
     std::size_t look_back_max = 256;
   };
   struct Limits {
@@ -132,6 +133,7 @@ class PacketQueue {
   void control_delay(Instant now, LineState& line, Flow& flow, const Limits& limits);
   bool is_late(Instant now, Flow& flow, const Limits& limits) const;
   Packet take_head(LineState& line, Flow& flow);
+  Packet take(LineState& line, Flow& flow, std::deque<Packet>::iterator at);
   static void to_others(Band& band, Flow& flow);
   using Flows = std::map<FlowKey, Flow>;
   static Flows::iterator erase(Band& band, Flows::iterator at);

@@ -190,6 +190,18 @@ TEST_F(PacketQueueTest, a_full_line_drops_the_oldest_of_its_largest_conversation
   EXPECT_GT(first_id, 100u);
 }
 
+TEST_F(PacketQueueTest, a_full_line_does_not_drop_the_segment_that_is_sent_again) {
+  std::uint32_t sequence = 0;
+  for (; queue.stats().overflow == 0; sequence += 1000) {
+    push(tcp({.sequence = sequence, .data = 1000}));
+  }
+  now += 1s;
+  push(tcp({.sequence = 0, .data = 1000}));
+  EXPECT_EQ(queue.stats().overflow, 2u);
+  EXPECT_EQ(pop()->datagram.tcp->sequence, 0u);
+  EXPECT_EQ(pop()->datagram.tcp->sequence, 2000u);
+}
+
 TEST_F(PacketQueueTest, memory_is_bounded_over_all_lines_and_conversations) {
   for (std::uint32_t i = 0; i < 20'000; ++i) {
     const auto port = static_cast<std::uint16_t>(i);
