@@ -57,14 +57,19 @@ class StreamNodes {
     EXPECT_TRUE(id.ok());
     return *id;
   }
+  /// Writes the next octets of a noise, which do not compress, nor do those that answer them.
   std::size_t write(StreamId id, std::size_t octets, std::size_t from = kAlpha) {
-    static const Bytes noise = [] {  // does not compress
+    static const Bytes noise = [] {
       Rng rng(1);
-      Bytes made(512 * 1024);
+      Bytes made(1024 * 1024);
       for (std::uint8_t& octet : made) octet = static_cast<std::uint8_t>(rng.next());
       return made;
     }();
-    return ends_[from].core->request_write(world_.now(), id, ByteSpan(noise).first(octets));
+    if (octets > noise.size() - next_) next_ = 0;
+    const ByteSpan part = ByteSpan(noise).subspan(next_, octets);
+    const std::size_t taken = ends_[from].core->request_write(world_.now(), id, part);
+    next_ += taken;
+    return taken;
   }
   /// Octets that have come on all bulk streams, and back to Alpha on a stream.
   std::uint64_t bulk_arrived() const { return bulk_arrived_; }
@@ -126,6 +131,7 @@ class StreamNodes {
 
   sim::World world_;
   std::array<End, 2> ends_;
+  std::size_t next_ = 0;  // in the noise
   std::uint64_t bulk_arrived_ = 0;
   std::map<StreamId, std::uint64_t> answered_;
 };
