@@ -100,15 +100,35 @@ double HandoverWindow::rate_bps() const {
   return both().rate_bps_max;
 }
 
-Duration HandoverWindow::span(const Seen& seen) const {
+std::optional<HandoverWindow::Line> HandoverWindow::line_of(const Seen& seen) {
+  if (!seen.quickest) return std::nullopt;
   const Round& quick = *seen.quickest;
   const Round& large = *seen.largest;
-  Duration turnaround = quick.took;  // rounds of one size tell only the whole time
-  if (large.octets > quick.octets && large.took > quick.took) {
-    const auto more = static_cast<double>(large.octets - quick.octets);
-    const double octet_s = to_seconds(large.took - quick.took) / more;
-    turnaround -= from_seconds(octet_s * static_cast<double>(quick.octets));
+  if (large.octets <= quick.octets || large.took <= quick.took) return std::nullopt;
+  const auto more = static_cast<double>(large.octets - quick.octets);
+  const double octet_s = to_seconds(large.took - quick.took) / more;
+  return Line{quick.took - from_seconds(octet_s * static_cast<double>(quick.octets)), 8 / octet_s};
+}
+
+std::size_t HandoverWindow::round_octets(Duration time) const {
+  const Seen seen = both();
+  const auto line = line_of(seen);
+  double octets = seen.rate_bps_max / 8 * to_seconds(time);
+  if (line) {
+    const Duration turnaround = std::max(line->turnaround, Duration::zero());
+    // A round is on the air for half of its time at least, so a line that seems to be more than
+    // twice as fast as the best round comes from two rounds that are hardly comparable.
+    const double rate_bps =
+        std::clamp(line->rate_bps, seen.rate_bps_max, kGrowth * seen.rate_bps_max);
+    octets = rate_bps / 8 * to_seconds(std::max<Duration>(time - turnaround, turnaround));
   }
+  return static_cast<std::size_t>(octets);
+}
+
+Duration HandoverWindow::span(const Seen& seen) const {
+  const auto line = line_of(seen);
+  // Rounds of one size tell only the whole time.
+  const Duration turnaround = line ? line->turnaround : seen.quickest->took;
   return std::clamp(turnaround * config_.turnarounds, config_.span_min, config_.span_max);
 }
 

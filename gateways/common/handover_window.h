@@ -51,6 +51,10 @@ class HandoverWindow {
   /// Returns the mean time from the request to its confirmation; nothing before the first one.
   std::optional<Duration> turnaround() const { return mean_; }
   double rate_bps() const;
+  /// Returns the octets of a round that takes this time with its turnaround, but at least those of
+  /// a round that is on the air as long as its turnaround. Nothing is left for octets otherwise
+  /// where the turnaround takes all of the time. Zero before the first confirmation.
+  std::size_t round_octets(Duration time) const;
 
  private:
   struct Request {
@@ -76,6 +80,12 @@ class HandoverWindow {
   void measure(Instant now, const Request& request);
   void turn_memory(Instant now);
   Seen both() const;
+  /// What rounds of two sizes tell of the line.
+  struct Line {
+    Duration turnaround{};
+    double rate_bps = 0;  // without the turnaround
+  };
+  static std::optional<Line> line_of(const Seen& seen);
   Duration span(const Seen& seen) const;
 
   Config config_;

@@ -266,7 +266,6 @@ bool PeerSession::accept_session(Instant now, const StreamsHeader& header) {
 }
 
 void PeerSession::on_pdu(Instant now, const StreamsPdu& pdu) {
-  received_at_ = now;
   // Before the first U_PDU of a peer nothing of it has been lost, unless our node lost it.
   const bool first =
       !peer_epoch_ && pdu.header.lost && pdu.header.to_epoch == 0 && !shared_.node_lost;
@@ -274,6 +273,8 @@ void PeerSession::on_pdu(Instant now, const StreamsPdu& pdu) {
     shared_.counters.add(StreamCounter::stale);
     return;
   }
+  // Pauses are apart, so that a peer that sends without end does not stop what goes to it.
+  if (now >= received_at_ + 2 * shared_.config.answer_pieces) received_at_ = now;
   if (first) lost_due_ = false;
   for (const Frame& frame : pdu.frames) {
     std::visit([&](const auto& one) { on_frame(now, one); }, frame);
@@ -521,12 +522,13 @@ bool PeerSession::has_small_stream(Instant now, Duration within) const {
   });
 }
 
-/// Returns the time that bulk data with the node may take; nothing if no small data is expected.
-std::optional<Duration> PeerSession::bulk_time(Instant now) const {
+/// Returns the octets of bulk data that may be with the node; nothing if no small data is expected.
+std::optional<std::size_t> PeerSession::bulk_limit(Instant now) const {
   const StreamsConfig& config = shared_.config;
-  if (conversing(now)) return small_took_;
+  const std::size_t as_small = line_octets(small_took_);
+  if (conversing(now)) return as_small;
   if (!has_small_stream(now, config.small_expected)) return std::nullopt;
-  return std::max(small_took_, config.bulk_before_small);
+  return std::max(as_small, window_.round_octets(config.bulk_before_small));
 }
 
 /// Returns true while bulk data waits so that the answer to small data does not wait for its end.
@@ -543,9 +545,10 @@ std::size_t PeerSession::line_octets(Duration time) const {
 
 /// The octets of a U_PDU of bulk data. A transmission has more than one, also on a slow line.
 std::size_t PeerSession::updu_octets(Instant now) const {
-  const auto all = bulk_time(now);
-  const Duration one = all ? std::max<Duration>(small_took_, *all / 2) : kUpduTime;
-  return std::clamp(line_octets(one), kUpduOctetsMin, mtu_);
+  const auto all = bulk_limit(now);
+  const std::size_t one =
+      all ? std::max(line_octets(small_took_), *all / 2) : line_octets(kUpduTime);
+  return std::clamp(one, kUpduOctetsMin, mtu_);
 }
 
 std::optional<std::uint8_t> PeerSession::wants(Instant now) const {
@@ -560,10 +563,10 @@ std::optional<std::uint8_t> PeerSession::wants(Instant now) const {
   }
   const std::size_t bulk = bulk_octets(now);
   if (bulk == 0) return std::nullopt;
-  if (const auto time = bulk_time(now)) {
+  if (const auto limit = bulk_limit(now)) {
     if (conversing(now) && bulk_waits(now)) return std::nullopt;
     const std::size_t octets = std::min(updu_octets(now), bulk + kStreamsHeaderOctets);
-    if (bulk_with_node_ > 0 && bulk_with_node_ + octets > line_octets(*time)) return std::nullopt;
+    if (bulk_with_node_ > 0 && bulk_with_node_ + octets > *limit) return std::nullopt;
   }
   // The last U_PDU may be more than the window, because the first is partly confirmed.
   return window_.has_room(1, config.priority) ? std::optional(config.priority) : std::nullopt;

@@ -193,7 +193,7 @@ class PeerSession {
   bool coalescing(Instant now, const Stream& stream) const;
   bool conversing(Instant now) const;
   bool has_small_stream(Instant now, Duration within) const;
-  std::optional<Duration> bulk_time(Instant now) const;
+  std::optional<std::size_t> bulk_limit(Instant now) const;
   bool bulk_waits(Instant now) const;
   std::size_t line_octets(Duration time) const;
   std::size_t updu_octets(Instant now) const;
@@ -258,7 +258,7 @@ class PeerSession {
   std::optional<Instant> answered_at_;
   std::optional<Instant> discovered_at_;
   std::optional<Instant> heard_at_;
-  Instant received_at_ = Instant::min();  // the last U_PDU of the peer
+  Instant received_at_ = Instant::min();  // the U_PDU of the peer that began the last pause
   std::optional<Instant> asked_at_;       // confirmed first, and not answered
   bool asked_again_ = false;
   // The node of a peer confirms for it. These tell whether the peer itself still answers.

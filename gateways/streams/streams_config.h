@@ -47,15 +47,17 @@ struct StreamsConfig {
   Duration conversation = std::chrono::minutes(2);
   Duration conversation_wait_max = std::chrono::minutes(1);  // ... but no longer than this
   // While a stream is open that has sent small data within `small_expected`, bulk data with the
-  // node takes at least this time and no longer, so that the next small data does not wait for a
-  // long transmission.
+  // node takes at most this time with the turnaround, or the time of small data or of two
+  // turnarounds if that is longer, so that the next small data does not wait for a long
+  // transmission.
   Duration small_expected = std::chrono::minutes(10);
   Duration bulk_before_small = std::chrono::seconds(20);
   // Small data waits this long for more while other small data is with the node.
   Duration coalesce = std::chrono::milliseconds(200);
-  // After each U_PDU from the peer nothing is handed over for this time, so that the pieces of an
+  // After a U_PDU from the peer nothing is handed over for this time, so that the pieces of an
   // answer go together. It is much less than the turnaround of a node, of which the modem has taken
-  // a part when the U_PDU comes; an answer that comes too late waits for the next turn.
+  // a part when the U_PDU comes; an answer that comes too late waits for the next turn. For as
+  // long afterwards no further U_PDU has this effect.
   Duration answer_pieces = std::chrono::milliseconds(30);
 
   Duration ack_delay = std::chrono::minutes(15);      // while octets of the window are left

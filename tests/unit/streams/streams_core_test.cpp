@@ -192,6 +192,46 @@ TEST(Streams, bulk_data_with_the_node_takes_a_short_time_while_a_small_stream_is
   EXPECT_GT(longest, 25 * kOctetsPerSecond);
 }
 
+// A limit by a rate that counts the turnaround would shrink from turn to turn.
+TEST(Streams, bulk_data_has_its_part_where_the_turnaround_is_longer_than_the_time_for_it) {
+  constexpr double kOctetsPerSecond = 150;
+  StreamsCore core({}, 1);
+  Instant now(100s);
+  core.on_sis(now, gateways::SisBound{2048});
+  core.on_sis(now, gateways::SisIndication{address(1), SapId{9}, updu_of(5, {})});
+  now += 1s;
+  const auto talk = core.request_open(now, address(1), {"host", 23}, false);
+  const auto bulk = core.request_open(now, address(1), {"host", 80}, false);
+  ASSERT_TRUE(talk.ok() && bulk.ok());
+  core.request_write(now, *talk, Bytes(100, 'x'));
+  core.request_write(now, *bulk, Bytes(400'000, 'x'));
+  const Instant begin = now;
+  Instant written = now;
+  std::size_t octets_of_bulk = 0;
+  while (now < begin + 30min) {
+    if (now >= written + 9min) {
+      core.request_write(now, *talk, Bytes(100, 'x'));
+      written = now;
+    }
+    std::size_t octets = 0;
+    std::vector<gateways::SisRequestId> ids;
+    for (const auto& [priority, updus] : handed_over(core)) {
+      for (const auto& updu : updus) {
+        octets += updu.updu.size();
+        if (priority == 4) octets_of_bulk += updu.updu.size();
+        ids.push_back(updu.id);
+      }
+    }
+    now += 25s + from_seconds(static_cast<double>(octets) / kOctetsPerSecond);
+    core.on_deadline(now);
+    for (const auto id : ids) core.on_sis(now, gateways::SisConfirmed{id});
+  }
+  const double share =
+      static_cast<double>(octets_of_bulk) / kOctetsPerSecond / to_seconds(now - begin);
+  EXPECT_GE(share, 0.3);
+  EXPECT_LE(share, 0.6);  // small data is expected all the time
+}
+
 TEST(Streams, the_opening_of_a_bulk_stream_is_short) {
   StreamsCore core({}, 1);
   core.on_sis(Instant(1s), gateways::SisBound{2048});
@@ -250,6 +290,22 @@ TEST(Streams, the_pieces_of_an_answer_go_together_and_with_the_answer_to_the_ope
       std::count_if(pdu->frames.begin(), pdu->frames.end(),
                     [](const Frame& frame) { return std::holds_alternative<DataFrame>(frame); }),
       1);
+}
+
+TEST(Streams, a_peer_that_sends_without_end_does_not_stop_what_goes_to_it) {
+  StreamsCore core({}, 1);
+  Instant now(100s);
+  core.on_sis(now, gateways::SisBound{2048});
+  core.on_sis(now, gateways::SisIndication{address(1), SapId{9}, updu_of(5, {})});
+  const auto stream = core.request_open(now, address(1), {"host", 23}, false);
+  ASSERT_TRUE(stream.ok());
+  core.request_write(now, *stream, Bytes(100, 'x'));
+  std::size_t updus = 0;
+  for (const Instant end = now + 250ms; now < end; now += 10ms) {
+    core.on_sis(now, gateways::SisIndication{address(1), SapId{9}, updu_of(5, {})});
+    updus += handed_over(core)[6].size();
+  }
+  EXPECT_GE(updus, 1u);
 }
 
 TEST(Streams, an_application_that_does_not_read_blocks_its_own_stream_only) {
