@@ -234,7 +234,7 @@ TEST(Transfer, a_sender_that_stops_half_way_for_a_week_goes_on_where_it_was) {
   }
   const Bytes content = content_of(600'000);
   world.send(kLeft, "f", content);
-  world.run_for(minutes(8));
+  world.run_for(minutes(4));
   const std::uint64_t before = world.block_octets(kLeft);
   EXPECT_GT(before, kWindow);
   EXPECT_LT(before, content.size());
