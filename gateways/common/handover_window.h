@@ -80,7 +80,7 @@ class HandoverWindow {
   void measure(Instant now, const Request& request);
   void turn_memory(Instant now);
   Seen both() const;
-  /// What rounds of two sizes tell of the line.
+  /// The line as rounds of two sizes show it.
   struct Line {
     Duration turnaround{};
     double rate_bps = 0;  // without the turnaround

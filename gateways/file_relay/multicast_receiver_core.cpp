@@ -38,7 +38,7 @@ constexpr CounterTable<MulticastReceiverCounter> kCounters({
      "requests for files by P_MUL that the disk or the spool could not carry out"},
 });
 
-/// So many cancelled files are remembered. What comes of an older one is taken again.
+/// This many cancelled files are remembered. Parts of an older one are taken again.
 constexpr std::size_t kCancelledMax = 64;
 
 /// Cuts a message at the size of its first block. Blocks of other sizes would make more records

@@ -26,7 +26,7 @@ struct ProxyConfig {
   std::uint16_t socks_port = 1080;  // 0: no SOCKS5
   bool transparent = false;
   Duration rules_retry = std::chrono::minutes(1);  // after nft failed
-  std::vector<ProxyAllow> allow;        // a far end may connect to nothing else
+  std::vector<ProxyAllow> allow;                   // a far end may connect to nothing else
   std::optional<Address> name_station;  // resolves names of SOCKS5 clients and of the DNS stub
   DnsConfig dns;
   bool compress = true;
