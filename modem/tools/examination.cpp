@@ -16,10 +16,11 @@
 namespace s5066::modem::tools {
 namespace {
 
-/// A device that delivers nothing for this time, or this number of timeouts, is faulty. The
-/// timeouts of a busy machine take longer than they should, and those of a test take no time.
-constexpr Duration kSilenceMax = std::chrono::seconds(2);
-constexpr unsigned kTimeoutsMax = 20;
+/// A device that delivers nothing for this time, or this number of timeouts, is faulty. PulseAudio
+/// gives the first samples two seconds after its start. The timeouts of a busy machine take longer
+/// than they should, and those of a test take no time.
+constexpr Duration kSilenceMax = std::chrono::seconds(5);
+constexpr unsigned kTimeoutsMax = 60;
 constexpr double kToneHz = 1500;
 /// This is the wait behind a burst for the samples in the device.
 constexpr double kLoopWaitSeconds = 3;
