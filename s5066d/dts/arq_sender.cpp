@@ -18,9 +18,6 @@ constexpr std::size_t kPollFramesMax = 8;
 /// If a transmission holds fewer segments than this, their length decides how well it is filled.
 constexpr std::size_t kSegmentsToFitMax = 20;
 
-/// A segment that has more blocks than this gains little by ending with one.
-constexpr std::size_t kBlocksToAlignMax = 4;
-
 SegmentSize::Config size_config(const ArqSender::Config& config) {
   const std::size_t max = std::max(config.segment_octets_max, config.segment_octets);
   const bool fixed = max == config.segment_octets;
@@ -64,18 +61,6 @@ std::size_t last_segment_octets(const IntervalBudget& budget, const LastSegment&
   consider(std::min(block_left - std::min(block_left, segment.header), segment.most), begun);
   consider(segment.most, budget.whole() + overhead);
   return best;
-}
-
-/// Returns the length of a segment of at most `most` octets that ends with a block, because errors
-/// fill blocks, and such a segment is hit by those of fewer blocks; 0 if a segment has many blocks,
-/// or if it would be much shorter than `most`.
-std::size_t octets_to_block_end(const IntervalBudget& budget, std::size_t most) {
-  const std::size_t block = modem::block_bits(budget.mode()) / 8;
-  const std::size_t begins = budget.whole() - budget.left() + pdu::data_octets(0);
-  if (block == 0 || most + pdu::data_octets(0) > (kBlocksToAlignMax + 1) * block) return 0;
-  const std::size_t ends = (begins + most) / block * block;
-  const std::size_t octets = ends - std::min(ends, begins);
-  return 4 * octets >= 3 * most ? octets : 0;
 }
 
 std::size_t pieces_of(std::size_t whole, std::size_t piece_max) {
@@ -383,16 +368,11 @@ ArqSender::Place ArqSender::next_waiting() const {
   return {best, 0};
 }
 
-// Cuts the C_PDU into the fewest equal parts, or at the ends of blocks if segments may have any
-// length and blocks are long. If only few of them fill a transmission, up to 3 more parts are tried
-// and the cut that fills it best is taken.
+// Cuts the C_PDU into the fewest equal parts. If only few of them fill a transmission, up to 3 more
+// parts are tried and the cut that fills it best is taken.
 std::size_t ArqSender::piece_octets(std::size_t cpdu, const IntervalBudget& budget) const {
   const std::size_t fewest = pieces_of(cpdu, segment_size_.octets());
   std::size_t best = pieces_of(cpdu, fewest);
-  if (any_length_ && fewest > 1) {
-    const std::size_t aligned = octets_to_block_end(budget, segment_size_.octets());
-    if (aligned > 0) return aligned;
-  }
   if (any_length_ || budget.whole() >= kSegmentsToFitMax * pdu::data_octets(best)) return best;
   const auto in_a_transmission = [&](std::size_t n) {
     return budget.whole() / pdu::data_octets(n) * n;

@@ -6,11 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <variant>
 #include <vector>
 
-#include "s5066d/pdu/eow.h"
-#include "tests/support/lone_station.h"
 #include "tests/unit/dts/dts_world.h"
 
 namespace s5066::dts {
@@ -97,41 +94,6 @@ TEST(SegmentSize, with_a_peer_that_takes_any_length_bulk_is_through_sooner) {
   RecordProperty("seconds",
                  std::to_string(to_seconds(any)) + ' ' + std::to_string(to_seconds(one)));
   EXPECT_LT(any, one);
-}
-
-// Goal:   segments end with a block of the interleaver if they have few of them, and if the peer
-//         takes any length.
-TEST(SegmentSize, segments_end_with_long_blocks) {
-  constexpr Address kNear{2};
-  constexpr Address kFar{1};
-  constexpr modem::Mode kLongBlocks{modem::Waveform::ms110a, 150, modem::Interleaver::long_};
-  constexpr std::size_t kOctetsOfBlock = 90;
-  for (const bool any : {true, false}) {
-    test::LoneStation station({.address = kNear, .mode = kLongBlocks});
-    station.made(kFar);
-    pdu::AckOnly ack{{.eot_half_s = 1, .destination = kNear, .source = kFar}, {}};
-    if (any) ack.common.eow = pdu::make_extensions(pdu::extension::kAnySegmentLength);
-    station.hear({ack});
-    station.run_for(15s);
-    station.take_sent();
-    station.request({.id = {1}, .destination = kFar, .cpdu = pattern(2000, 1)});
-    station.run_for(30s);
-    std::size_t frames = 0;
-    std::size_t aligned = 0;
-    std::size_t octets = 0;
-    for (const auto& dpdu : station.take_sent()) {
-      if (!std::holds_alternative<pdu::Data>(dpdu)) continue;
-      octets += pdu::encoded_size(dpdu);
-      ++frames;
-      aligned += octets % kOctetsOfBlock == 0 ? 1 : 0;
-    }
-    ASSERT_GE(frames, 8u);
-    if (any) {
-      EXPECT_GE(aligned, frames - 1);  // the last segment ends the C_PDU
-    } else {
-      EXPECT_LT(aligned, frames / 2);
-    }
-  }
 }
 
 }  // namespace
