@@ -28,8 +28,9 @@ namespace {
 constexpr PaDeviceIndex kNamesMax = 16;
 /// The channels of the input are compared for this long before one of them is chosen.
 constexpr Duration kChannelWindow = std::chrono::seconds(1);
-/// An output that asks for no samples while so many seconds of sound are received is lost.
-constexpr unsigned kStandstillSeconds = 2;
+/// An output that asks for no samples while so many seconds of sound are received is lost. Sound
+/// servers stand still for two seconds at the start.
+constexpr unsigned kStandstillSeconds = 6;
 
 Error portaudio_error(const std::string& what, PaError error) {
   return Error{ErrorCode::io, what + ": " + Pa_GetErrorText(error)};
