@@ -1585,11 +1585,7 @@ Result<std::vector<ReceivedFile>> SqliteStore::received(std::uint32_t files_max)
       "file.state = 'delivered' ORDER BY file.id DESC LIMIT ?");
   if (!rows) return rows.error();
   rows->bind(files_max);
-  std::vector<ReceivedFile> files;
-  while (true) {
-    const auto row = rows->step();
-    if (!row) return row.error();
-    if (!*row) return files;
+  return rows->collect([&] {
     ReceivedFile file;
     if (const auto source = parse_address(rows->text(0))) file.source = *source;
     file.name = rows->octets(1);
@@ -1600,8 +1596,8 @@ Result<std::vector<ReceivedFile>> SqliteStore::received(std::uint32_t files_max)
     if (begun >= 0 && begun <= file.received.value) {
       file.took = std::chrono::seconds(file.received.value - begun);
     }
-    files.push_back(std::move(file));
-  }
+    return file;
+  });
 }
 
 // --- Operators -----------------------------------------------------------------------------------
