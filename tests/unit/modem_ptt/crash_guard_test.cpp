@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "modem/ptt/crash_guard.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <fstream>
+#include <functional>
+#include <optional>
+#include <utility>
 
 #include "modem/ptt/cm108.h"
 #include "modem/ptt/rigctld.h"
@@ -87,26 +91,70 @@ TEST(CrashGuardedPtt, unkeys_for_a_process_that_was_started_without_standard_fil
   ASSERT_EQ(::waitpid(child, nullptr, 0), child);
 }
 
-/// Names the key by this process and the port, because the guard of another process may still unkey
-/// at the same port.
-std::string key_at(std::uint16_t port) {
-  return std::to_string(::getpid()) + " " + std::to_string(port);
+/// Names the key by the test and the port, because the guard of another process may still unkey at
+/// the same port.
+std::string key_at(pid_t test, std::uint16_t port) {
+  return std::to_string(test) + " " + std::to_string(port);
 }
 
-/// Starts a process that keys through rigctld. `confirmations` goes into the guard's configuration.
-pid_t process_keying_rigctld(std::uint16_t port, unsigned confirmations) {
-  const std::string key = key_at(port);
-  const pid_t child = ::fork();
-  if (child != 0) return child;
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  CrashGuardedPtt ptt(
-      {.key = key,
-       .confirmations = confirmations,
-       .retry = std::chrono::milliseconds(1),
-       .attempts_max = 100'000},
-      std::make_unique<RigctldPtt>(RigctldPtt::Config{.port = port, .timeout = test::kPatience}));
-  if (!ptt.key(true)) ::_exit(1);
-  for (;;) ::pause();
+/// A process that is forked before the stand-in for rigctld has its threads: if another thread
+/// holds a lock of the sanitizer's allocator at the fork, the copy waits for that lock for ever.
+class OtherProcess {
+ public:
+  /// The process calls `body` with the pid of the test and the port once begin() has told it.
+  explicit OtherProcess(const std::function<void(pid_t test, std::uint16_t port)>& body) {
+    int ends[2];
+    EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    const posix::Fd reading(ends[0]);
+    telling_ = posix::Fd(ends[1]);
+    const pid_t test = ::getpid();
+    pid_ = ::fork();
+    if (pid_ != 0) return;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    telling_.reset();
+    std::uint16_t port = 0;
+    if (::read(reading.get(), &port, sizeof port) != sizeof port) ::_exit(98);
+    body(test, port);
+    ::_exit(99);
+  }
+  ~OtherProcess() {
+    if (pid_ > 0) static_cast<void>(kill());
+  }
+  OtherProcess(const OtherProcess&) = delete;
+  OtherProcess& operator=(const OtherProcess&) = delete;
+
+  bool begin(std::uint16_t port) {
+    return pid_ > 0 && ::write(telling_.get(), &port, sizeof port) == sizeof port;
+  }
+  bool kill() {
+    return ::kill(pid_, SIGKILL) == 0 && ::waitpid(std::exchange(pid_, 0), nullptr, 0) > 0;
+  }
+  /// Waits for the end of the process and returns how it ended; nothing if it does not end.
+  std::optional<int> status() {
+    int status = 0;
+    if (!eventually([&] { return ::waitpid(pid_, &status, WNOHANG) == pid_; })) return std::nullopt;
+    pid_ = 0;
+    return status;
+  }
+
+ private:
+  posix::Fd telling_;
+  pid_t pid_ = 0;
+};
+
+/// Returns what a process does that keys through rigctld and waits to be killed. `confirmations`
+/// goes into the guard's configuration.
+std::function<void(pid_t, std::uint16_t)> keying_rigctld(unsigned confirmations) {
+  return [confirmations](pid_t test, std::uint16_t port) {
+    CrashGuardedPtt ptt(
+        {.key = key_at(test, port),
+         .confirmations = confirmations,
+         .retry = std::chrono::milliseconds(1),
+         .attempts_max = 100'000},
+        std::make_unique<RigctldPtt>(RigctldPtt::Config{.port = port, .timeout = test::kPatience}));
+    if (!ptt.key(true)) ::_exit(1);
+    for (;;) ::pause();
+  };
 }
 
 std::size_t count_of(const std::string& words, const std::string& word) {
@@ -116,53 +164,48 @@ std::size_t count_of(const std::string& words, const std::string& word) {
 }
 
 TEST(CrashGuardedPtt, unkeys_until_the_radio_itself_says_that_it_is_unkeyed) {
+  OtherProcess other(keying_rigctld(1));
   RigctldStandIn rig;
   rig.tell_key();
-  const pid_t child = process_keying_rigctld(rig.port(), 1);
-  ASSERT_GT(child, 0);
+  ASSERT_TRUE(other.begin(rig.port()));
   ASSERT_TRUE(eventually([&] { return rig.done().ends_with("T 1\n"); }));
   rig.ignore_unkeying(5);
-  ASSERT_EQ(::kill(child, SIGKILL), 0);
+  ASSERT_TRUE(other.kill());
   EXPECT_TRUE(eventually([&] { return count_of(rig.done(), "T 0\nt\n") == 6; })) << rig.done();
-  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
 }
 
 // The program ends itself without a destructor, see posix::end_hung().
 TEST(CrashGuardedPtt, unkeys_for_a_program_that_ends_because_its_main_loop_hangs) {
-  RigctldStandIn rig;
-  rig.tell_key();
-  const pid_t child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  OtherProcess other([](pid_t test, std::uint16_t port) {
     CrashGuardedPtt ptt(
-        {.key = key_at(rig.port()), .confirmations = 1, .retry = std::chrono::milliseconds(1)},
-        std::make_unique<RigctldPtt>(
-            RigctldPtt::Config{.port = rig.port(), .timeout = test::kPatience}));
-    if (!ptt.key(true)) ::_exit(99);
+        {.key = key_at(test, port), .confirmations = 1, .retry = std::chrono::milliseconds(1)},
+        std::make_unique<RigctldPtt>(RigctldPtt::Config{.port = port, .timeout = test::kPatience}));
+    if (!ptt.key(true)) return;
     posix::LogWriter log;
     posix::MainLoopWatch watch(
         {.service = {}, .hang = {.wait = std::chrono::milliseconds(1), .waits_max = 100}}, log);
     for (volatile bool spins = true; spins;) {
     }
-  }
+  });
+  RigctldStandIn rig;
+  rig.tell_key();
+  ASSERT_TRUE(other.begin(rig.port()));
   EXPECT_TRUE(eventually([&] { return rig.done().find("T 1\nT 0\n") != std::string::npos; }))
       << rig.done();
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), posix::kExitEnvironment);
+  const auto status = other.status();
+  ASSERT_TRUE(status.has_value());
+  EXPECT_TRUE(WIFEXITED(*status));
+  EXPECT_EQ(WEXITSTATUS(*status), posix::kExitEnvironment);
 }
 
 // rigctld handles the lines of two connections in any order, so a line that keys can come after the
 // first one that unkeys.
 TEST(CrashGuardedPtt, unkeys_again_what_keyed_behind_the_first_unkeying) {
+  OtherProcess other(keying_rigctld(100'000));
   RigctldStandIn rig;
-  const pid_t child = process_keying_rigctld(rig.port(), 100'000);
-  ASSERT_GT(child, 0);
+  ASSERT_TRUE(other.begin(rig.port()));
   ASSERT_TRUE(eventually([&] { return rig.done().ends_with("T 1\n"); }));
-  ASSERT_EQ(::kill(child, SIGKILL), 0);
-  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  ASSERT_TRUE(other.kill());
   ASSERT_TRUE(eventually([&] { return rig.done().find("T 1\nT 0\n") != std::string::npos; }));
   RigctldPtt late({.port = rig.port(), .timeout = test::kPatience});
   ASSERT_TRUE(late.key(true).ok());
@@ -172,18 +215,17 @@ TEST(CrashGuardedPtt, unkeys_again_what_keyed_behind_the_first_unkeying) {
 
 // A guard that still unkeys for a dead process would unkey our burst, too.
 TEST(CrashGuardedPtt, does_not_key_while_that_of_a_dead_process_still_unkeys) {
+  OtherProcess other(keying_rigctld(1));
   RigctldStandIn rig;
   rig.tell_key();
   rig.ignore_unkeying(1'000'000);
-  const pid_t child = process_keying_rigctld(rig.port(), 1);
-  ASSERT_GT(child, 0);
+  ASSERT_TRUE(other.begin(rig.port()));
   ASSERT_TRUE(eventually([&] { return rig.done().ends_with("T 1\n"); }));
-  ASSERT_EQ(::kill(child, SIGKILL), 0);
-  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  ASSERT_TRUE(other.kill());
   const std::size_t keyed_at = rig.done().rfind("T 1\n");
   ASSERT_TRUE(eventually([&] { return rig.done().find("T 0\n", keyed_at) != std::string::npos; }));
   const Fifo chip;
-  CrashGuardedPtt ours({.key = key_at(rig.port())},
+  CrashGuardedPtt ours({.key = key_at(::getpid(), rig.port())},
                        std::make_unique<Cm108Ptt>(Cm108Ptt::Config{.path = chip.path()}));
   for (const bool on : {false, true}) {
     const auto keyed = ours.key(on);
