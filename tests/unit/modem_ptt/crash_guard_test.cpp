@@ -150,7 +150,8 @@ std::function<void(pid_t, std::uint16_t)> keying_rigctld(unsigned confirmations)
         {.key = key_at(test, port),
          .confirmations = confirmations,
          .retry = std::chrono::milliseconds(1),
-         .attempts_max = 100'000},
+         .attempts_max = 100'000,
+         .start_max = test::kPatience},
         std::make_unique<RigctldPtt>(RigctldPtt::Config{.port = port, .timeout = test::kPatience}));
     if (!ptt.key(true)) ::_exit(1);
     for (;;) ::pause();
@@ -178,7 +179,10 @@ TEST(CrashGuardedPtt, unkeys_until_the_radio_itself_says_that_it_is_unkeyed) {
 TEST(CrashGuardedPtt, unkeys_for_a_program_that_ends_because_its_main_loop_hangs) {
   OtherProcess other([](pid_t test, std::uint16_t port) {
     CrashGuardedPtt ptt(
-        {.key = key_at(test, port), .confirmations = 1, .retry = std::chrono::milliseconds(1)},
+        {.key = key_at(test, port),
+         .confirmations = 1,
+         .retry = std::chrono::milliseconds(1),
+         .start_max = test::kPatience},
         std::make_unique<RigctldPtt>(RigctldPtt::Config{.port = port, .timeout = test::kPatience}));
     if (!ptt.key(true)) return;
     posix::LogWriter log;
