@@ -142,6 +142,9 @@ class OtherProcess {
   pid_t pid_ = 0;
 };
 
+/// The second process goes on for about 20 s after its test has ended.
+constexpr unsigned kAttempts = 4'000;
+
 /// Returns what a process does that keys through rigctld and waits to be killed. `confirmations`
 /// goes into the guard's configuration.
 std::function<void(pid_t, std::uint16_t)> keying_rigctld(unsigned confirmations) {
@@ -149,8 +152,8 @@ std::function<void(pid_t, std::uint16_t)> keying_rigctld(unsigned confirmations)
     CrashGuardedPtt ptt(
         {.key = key_at(test, port),
          .confirmations = confirmations,
-         .retry = std::chrono::milliseconds(1),
-         .attempts_max = 100'000,
+         .retry = std::chrono::milliseconds(5),
+         .attempts_max = kAttempts,
          .start_max = test::kPatience},
         std::make_unique<RigctldPtt>(RigctldPtt::Config{.port = port, .timeout = test::kPatience}));
     if (!ptt.key(true)) ::_exit(1);
@@ -205,7 +208,7 @@ TEST(CrashGuardedPtt, unkeys_for_a_program_that_ends_because_its_main_loop_hangs
 // rigctld handles the lines of two connections in any order, so a line that keys can come after the
 // first one that unkeys.
 TEST(CrashGuardedPtt, unkeys_again_what_keyed_behind_the_first_unkeying) {
-  OtherProcess other(keying_rigctld(100'000));
+  OtherProcess other(keying_rigctld(kAttempts));
   RigctldStandIn rig;
   ASSERT_TRUE(other.begin(rig.port()));
   ASSERT_TRUE(eventually([&] { return rig.done().ends_with("T 1\n"); }));
