@@ -219,6 +219,7 @@ Result<void> Worker::exchange_block() {
   if (!got && got.error().code == ErrorCode::timed_out) return check_silence();
   if (!got) return got.error();
   heard_from_device_at_ = config_.monotonic();
+  has_samples_ = true;
   key_.alive();
   take_losses(*got);
   const bool heard = radio_->hears();
@@ -269,7 +270,8 @@ void Worker::watch_level() {
 Result<void> Worker::check_silence() {
   if (lockstep_) return {};
   move_key();
-  if (config_.monotonic() - heard_from_device_at_ <= config_.silence_max) return {};
+  const Duration silence_max = has_samples_ ? config_.silence_max : config_.first_silence_max;
+  if (config_.monotonic() - heard_from_device_at_ <= silence_max) return {};
   return Error{ErrorCode::timed_out, "no samples from " + info_.name};
 }
 
@@ -465,6 +467,7 @@ void Worker::set_utc() {
 /// Sets the clock forward, because real time went on without samples.
 void Worker::catch_up() {
   heard_from_device_at_ = config_.monotonic();
+  has_samples_ = false;
   if (lockstep_) return;
   const std::uint64_t present = instant_to_sample(now());
   if (present > radio_->clock()) radio_->on_dropped(present - radio_->clock());

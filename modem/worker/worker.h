@@ -73,6 +73,9 @@ class Worker final : public Modem {
     double transmit_level_db = 0;  // level at the start; see SetTransmitLevel
     // Without a block for this time the device counts as lost; in real time only.
     Duration silence_max = std::chrono::seconds(2);
+    // This limit holds until the first block after open(), because PulseAudio gives the first
+    // samples of a sink's monitor two seconds after the start, and a busy machine gives them later.
+    Duration first_silence_max = std::chrono::seconds(6);
     // Attempts to open a lost device; without a value there is no limit.
     std::optional<unsigned> reopen_attempts_max;
     Duration reopen_delay = std::chrono::milliseconds(100);  // doubled at each attempt …
@@ -178,6 +181,7 @@ class Worker final : public Modem {
   std::vector<float> made_;
   std::vector<float> to_send_;
   Duration heard_from_device_at_{};
+  bool has_samples_ = false;     // true if a block has come since open()
   bool keyed_ = false;           // the transmitter is or may be keyed
   std::uint64_t keyed_for_ = 0;  // number of the burst
   // The time of the last attempt to reach a key that was not present at the start.

@@ -58,6 +58,8 @@ class DeviceScript {
   }
   std::size_t opened() const { return opened_; }
   std::size_t answered() const { return answered_; }
+  /// Returns how often the worker has asked for samples.
+  std::size_t received() const { return received_; }
   bool keyed() const { return keyed_; }
   /// Returns all samples that the device was given to play.
   std::vector<float> played() {
@@ -94,6 +96,7 @@ class DeviceScript {
   std::optional<std::size_t> block_samples_;
   std::atomic<std::size_t> opened_{0};
   std::atomic<std::size_t> answered_{0};
+  std::atomic<std::size_t> received_{0};
   std::atomic<bool> keyed_{false};
   std::atomic<float> amplitude_{0};
 };
@@ -117,6 +120,7 @@ class FakeDevice final : public Device {
   bool may_come_later() const override { return script_->may_come_later; }
   const Info& info() const override { return info_; }
   Result<Received> receive(std::span<float> samples) override {
+    ++script_->received_;
     std::unique_lock lock(script_->mutex_);
     const bool given = script_->given_.wait_for(lock, std::chrono::milliseconds(2),
                                                 [&] { return !script_->steps_.empty(); });

@@ -446,6 +446,29 @@ TEST(Worker, a_real_time_device_that_falls_silent_is_lost) {
   EXPECT_GE(bench.worker->now(), Instant(seconds(3)));
 }
 
+TEST(Worker, a_real_time_device_may_give_its_first_samples_late) {
+  auto clock = std::make_shared<std::atomic<std::int64_t>>(0);
+  Bench bench({.lockstep = false}, {.silence_max = seconds(2),
+                                    .first_silence_max = seconds(6),
+                                    .reopen_delay = milliseconds(1),
+                                    .monotonic = [clock] { return Duration(clock->load()); }});
+  const auto passes = [&](Duration time) {
+    const std::size_t receives = bench.device->received();
+    *clock += time.count();
+    // The second call that begins after this one reads the new time.
+    return eventually([&] { return bench.device->received() >= receives + 2; });
+  };
+  ASSERT_TRUE(bench.worker->start().ok());
+  ASSERT_TRUE(passes(seconds(6)));
+  EXPECT_FALSE(bench.worker->state().down);
+  bench.device->give_blocks(1);
+  ASSERT_TRUE(eventually([&] { return bench.device->answered() == 1; }));
+  ASSERT_TRUE(passes(seconds(2)));
+  EXPECT_FALSE(bench.worker->state().down);
+  *clock += 1;
+  EXPECT_EQ(bench.await<Fault>()->kind, FaultKind::device_lost);
+}
+
 // --- Real time ---
 
 TEST(Worker, in_real_time_the_clock_runs_between_blocks_and_never_back) {
