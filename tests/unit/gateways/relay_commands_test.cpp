@@ -95,7 +95,15 @@ class RelayCommands : public testing::Test {
   Outcome ask(const std::string& request) {
     return captured([&] { return relay().ask_and_print(request, Answer::default_instance()); });
   }
-  Outcome change(const std::string& request) { return ask<proto::Done>(request); }
+  /// Asks again while the relay reads the list of waiting files, as its answer says.
+  Outcome change(const std::string& request) {
+    Outcome outcome;
+    test::eventually([&] {
+      outcome = ask<proto::Done>(request);
+      return outcome.err.find("ask again") == std::string::npos;
+    });
+    return outcome;
+  }
   /// Returns a line for each file of the queue.
   std::string listed(const std::string& words = "") {
     const auto queue = relay().ask<proto::FileQueue>("queue " + words);
