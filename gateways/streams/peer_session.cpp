@@ -16,11 +16,11 @@ using std::chrono::seconds;
 namespace {
 
 constexpr std::size_t kRetiredMax = 16;
-/// No U_PDU of an earlier life comes later than this.
+/// A former epoch is remembered for this time. U_PDUs of an earlier run do not come later.
 constexpr Duration kRetiredMemory = std::chrono::hours(1);
 constexpr std::size_t kResetsMax = 4096;
 constexpr std::size_t kLateAcksMax = 256;
-/// A node may refuse at once. The next attempt comes after this time.
+/// The session waits this long after a refusal, because a node may refuse the next U_PDU at once.
 constexpr Duration kHold = seconds(2);
 constexpr Duration kOverdue = std::chrono::milliseconds(1);
 constexpr std::size_t kUrgentOctets = 512;
@@ -28,7 +28,7 @@ constexpr std::size_t kUpduOctetsMin = 256;
 constexpr std::size_t kUpduOctetsUnheard = 1024;
 constexpr Duration kUpduTime = seconds(150);  // time on the air of one U_PDU on a slow line
 constexpr Duration kSmallTookFirst = seconds(5);
-constexpr int kSmallTookMemory = 16;  // a longer time counts for one part in so many
+constexpr int kSmallTookMemory = 16;  // a longer time counts for one part in this number
 constexpr Duration kLifetimeMin = seconds(300);
 constexpr Duration kLifetimeMax = std::chrono::hours(1);
 constexpr Duration kLifetimeUnheard = seconds(600);
@@ -186,7 +186,7 @@ void PeerSession::remove_if_complete(StreamName name) {
   remove(name);
 }
 
-/// Ends a stream that the application still has.
+/// Removes a stream and tells the application that it was reset.
 void PeerSession::abort(StreamName name, ResetCode code, bool by_peer) {
   const auto found = streams_.find(name);
   if (found == streams_.end()) return;
@@ -229,7 +229,7 @@ void PeerSession::forget_question() {
   questioned_ = false;
 }
 
-/// Returns whether the frames of the U_PDU belong to the session.
+/// Returns true if the frames of the U_PDU belong to the session.
 bool PeerSession::accept_session(Instant now, const StreamsHeader& header) {
   const bool proof = header.to_epoch == own_epoch_;
   while (!retired_.empty() && now - retired_.front().at >= kRetiredMemory) retired_.pop_front();
@@ -266,14 +266,15 @@ bool PeerSession::accept_session(Instant now, const StreamsHeader& header) {
 }
 
 void PeerSession::on_pdu(Instant now, const StreamsPdu& pdu) {
-  // Before the first U_PDU of a peer nothing of it has been lost, unless our node lost it.
+  // If this is the first U_PDU of the peer, no earlier one has been lost, unless our node lost it.
   const bool first =
       !peer_epoch_ && pdu.header.lost && pdu.header.to_epoch == 0 && !shared_.node_lost;
   if (!accept_session(now, pdu.header)) {
     shared_.counters.add(StreamCounter::stale);
     return;
   }
-  // Pauses are apart, so that a peer that sends without end does not stop what goes to it.
+  // Time passes between two pauses, so that a peer that sends all the time does not block the
+  // U_PDUs to it.
   if (now >= received_at_ + 2 * shared_.config.answer_pieces) received_at_ = now;
   if (first) lost_due_ = false;
   for (const Frame& frame : pdu.frames) {
@@ -293,8 +294,8 @@ void PeerSession::on_peer_lost(Instant now) {
   }
 }
 
-/// Streams that this end may have to the station: a part of what other stations leave, so that
-/// stations that do not answer never hold all.
+/// Returns the number of streams that this end may open to the station. The number is a part of the
+/// streams that other stations leave, so that stations that do not answer cannot take all streams.
 std::size_t PeerSession::own_streams_max() const {
   const StreamsConfig& config = shared_.config;
   const std::size_t left = config.streams_max - (shared_.stations.size() - streams_.size());
@@ -302,12 +303,13 @@ std::size_t PeerSession::own_streams_max() const {
   return std::max<std::size_t>(1, answers ? left - left / config.own_part : left / 2);
 }
 
-/// Streams that the peer may open.
+/// Returns the number of streams that the peer may open.
 std::size_t PeerSession::share() const {
   return std::max(shared_.config.streams_max / 2, shared_.config.peer_streams_sure);
 }
 
-/// One peer has its share at most, few streams without an OPEN, and peers leave a part to this end.
+/// Returns true if the peer may have one more stream. The limits are the share of the peer, the
+/// streams of the peer without an OPEN, and the part of all streams that is reserved for this end.
 bool PeerSession::may_make(StreamName name, bool opens) const {
   const StreamsConfig& config = shared_.config;
   if (name.ours || shared_.stations.size() >= config.streams_max) return false;
@@ -324,14 +326,15 @@ bool PeerSession::may_make(StreamName name, bool opens) const {
   return of_peer < share();
 }
 
-/// Returns the stream, which is made if the peer opens it with this frame or a later one.
+/// Returns the stream. Makes the stream if the peer opens it with this frame or a later one.
+/// Returns nothing if the stream is closed or is not allowed.
 Stream* PeerSession::peer_stream(Instant now, StreamName name, bool opens) {
   const auto found = streams_.find(name);
   if (found != streams_.end()) return &found->second;
   if (name.ours || seen_.seen(name.number)) return nullptr;
   const bool may = may_make(name, opens);
   if (!may) shared_.counters.add(StreamCounter::refused_limit);
-  // A PROBE finds the data that is discarded here.
+  // The data is discarded here. A later PROBE of the peer finds that.
   if (!may && !opens) return nullptr;
   seen_.mark(name.number);
   if (!may) {
@@ -355,7 +358,8 @@ void PeerSession::on_frame(Instant now, const OpenFrame& open) {
   deliver(now, *stream);
 }
 
-/// A peer that still sends on a stream that was reset here has not got the RESET.
+/// Sends the RESET of a stream again, because a peer that still sends on a stream that was reset
+/// here has not got the RESET. Does nothing while the RESET is with the node.
 void PeerSession::answer_closed(StreamName name) {
   const auto closed = closed_.find(name);
   if (closed == closed_.end() || closed->second) return;
@@ -382,7 +386,7 @@ void PeerSession::on_frame(Instant now, const DataFrame& data) {
   answer_until_ = Instant{};
   shared_.counters.add(StreamCounter::octets_received, *fresh);
   shared_.counters.add(StreamCounter::repeated_octets, data.octets.size() - *fresh);
-  // Data that comes again means that our acknowledgement was lost.
+  // If data comes again, our acknowledgement was lost.
   const bool soon = (*fresh == 0 && !data.octets.empty()) || stream->receive.ended();
   stream->want_ack(now + (soon ? shared_.config.ack_end_delay : shared_.config.ack_delay));
   deliver(now, *stream);
@@ -422,7 +426,7 @@ void PeerSession::on_frame(Instant now, const ProbeFrame& probe) {
     found->second.answer = true;
     return;
   }
-  // Data without an OPEN was for an earlier life of this process.
+  // Data without an OPEN was sent to an earlier run of this process.
   if (found != streams_.end()) remove(name);
   if (!name.ours) seen_.mark(name.number);
   const auto closed = closed_.find(name);
@@ -434,7 +438,7 @@ void PeerSession::on_frame(Instant now, const ProbeFrame& probe) {
   if (resets_.size() < kResetsMax) resets_[name] = ResetCode::unknown_stream;
 }
 
-/// Passes what can be passed to the application.
+/// Passes octets and the end to the application as far as it takes them.
 void PeerSession::deliver(Instant now, Stream& stream) {
   if (!stream.opened) return;
   const StreamName name = stream.name;
@@ -468,7 +472,8 @@ void PeerSession::tell_writable(Stream& stream) {
 
 // --- Making a U_PDU ------------------------------------------------------------------------------
 
-/// A burst of U_PDUs of another session gets one answer.
+/// Returns true if a challenge is due. A burst of U_PDUs of another session gets one challenge
+/// only.
 bool PeerSession::challenge_ready(Instant now) const {
   return challenge_ &&
          (!challenged_at_ || now >= *challenged_at_ + shared_.config.challenge_interval);
@@ -478,7 +483,7 @@ bool PeerSession::answer_ready(Instant now) const {
   return answer_due_ && (!answered_at_ || now >= *answered_at_ + shared_.config.challenge_interval);
 }
 
-/// Returns true while small data waits for more of it.
+/// Returns true while small data waits so that more small data can join it.
 bool PeerSession::coalescing(Instant now, const Stream& stream) const {
   return urgent_with_node_ > 0 && stream.waiting_since &&
          now < *stream.waiting_since + shared_.config.coalesce;
@@ -508,7 +513,8 @@ std::size_t PeerSession::bulk_octets(Instant now) const {
   return octets;
 }
 
-/// Returns true if small data was sent lately. The next waits for what the node is sending then.
+/// Returns true if small data was sent lately. The next small data will wait for the bulk data that
+/// the node is then sending.
 bool PeerSession::conversing(Instant now) const {
   const Duration lately = shared_.config.conversation;
   return (interactive_at_ && now - *interactive_at_ < lately) || has_small_stream(now, lately);
@@ -522,7 +528,8 @@ bool PeerSession::has_small_stream(Instant now, Duration within) const {
   });
 }
 
-/// Returns the octets of bulk data that may be with the node; nothing if no small data is expected.
+/// Returns the octets of bulk data that may be with the node, or nothing if no small data is
+/// expected.
 std::optional<std::size_t> PeerSession::bulk_limit(Instant now) const {
   const StreamsConfig& config = shared_.config;
   const std::size_t as_small = line_octets(small_took_);
@@ -531,19 +538,20 @@ std::optional<std::size_t> PeerSession::bulk_limit(Instant now) const {
   return std::max(as_small, window_.round_octets(config.bulk_before_small));
 }
 
-/// Returns true while bulk data waits so that the answer to small data does not wait for its end.
+/// Returns true while bulk data must wait, so that it does not delay the answer to small data.
 bool PeerSession::bulk_waits(Instant now) const {
   if (now >= bulk_at_ + shared_.config.conversation_wait_max) return false;
   return urgent_with_node_ > 0 || now < answer_until_;
 }
 
-/// Octets that the line takes in this time.
+/// Returns the octets that the line takes in this time.
 std::size_t PeerSession::line_octets(Duration time) const {
   const double rate = window_.rate_bps();
   return rate > 0 ? static_cast<std::size_t>(rate / 8 * to_seconds(time)) : kUpduOctetsUnheard;
 }
 
-/// The octets of a U_PDU of bulk data. A transmission has more than one, also on a slow line.
+/// Returns the octets of a U_PDU of bulk data. A transmission carries more than one U_PDU, also on
+/// a slow line.
 std::size_t PeerSession::updu_octets(Instant now) const {
   const auto all = bulk_limit(now);
   const std::size_t one =
@@ -568,7 +576,7 @@ std::optional<std::uint8_t> PeerSession::wants(Instant now) const {
     const std::size_t octets = std::min(updu_octets(now), bulk + kStreamsHeaderOctets);
     if (bulk_with_node_ > 0 && bulk_with_node_ + octets > *limit) return std::nullopt;
   }
-  // The last U_PDU may be more than the window, because the first is partly confirmed.
+  // The last U_PDU may exceed the window, because the first is partly confirmed.
   return window_.has_room(1, config.priority) ? std::optional(config.priority) : std::nullopt;
 }
 
@@ -620,7 +628,7 @@ bool PeerSession::add_data(Instant now, Draft& draft, Stream& stream, std::size_
   return added;
 }
 
-/// Adds what is owed for no stream in particular, and the acknowledgements that are due.
+/// Adds the resets, the acknowledgements of closed streams, and the ACKs and PROBEs that are due.
 void PeerSession::add_control(Instant now, Draft& draft) {
   if (lost_due_) draft.parts.push_back(SentLost{});
   for (auto& [name, stream] : streams_) {
@@ -644,7 +652,7 @@ void PeerSession::add_control(Instant now, Draft& draft) {
   }
 }
 
-/// Adds data of the streams that were served longest ago.
+/// Adds data of the streams, beginning with the one that was served longest ago.
 void PeerSession::add_streams(Instant now, Draft& draft, bool bulk) {
   std::vector<Stream*> ready;
   for (auto& [name, stream] : streams_) {
@@ -659,8 +667,8 @@ void PeerSession::add_streams(Instant now, Draft& draft, bool bulk) {
             [](const Stream* a, const Stream* b) { return a->served < b->served; });
   for (Stream* const stream : ready) {
     if (draft.room() <= kDataOverheadMax) break;
-    if (stream->ack_at) add_ack(draft, *stream);  // it costs few octets here
-    // The opening of a bulk stream is urgent, and the rest of its data is not.
+    if (stream->ack_at) add_ack(draft, *stream);  // an ACK costs few octets here
+    // The opening of a bulk stream is urgent. The rest of its data is not.
     const bool opens_bulk = !bulk && !stream->interactive(now, shared_.config);
     const std::size_t octets_max = opens_bulk ? kUrgentOctets : draft.octets_max;
     if (add_data(now, draft, *stream, octets_max)) stream->served = ++shared_.turn;
@@ -862,7 +870,8 @@ void PeerSession::on_unresolved(Instant now, SisRequestId id) {
   hold_until_ = now + kHold;  // a node that refuses at once is not asked again at once
 }
 
-/// The node is gone, and with it what it had for us and what it had not delivered to us.
+/// Call when the node is lost. The U_PDUs that were with the node are sent again. The peer is told
+/// that U_PDUs to us may be lost, because the node may not have delivered them.
 void PeerSession::on_node_lost() {
   while (!handed_.empty()) return_parts(handed_.begin()->first);
   window_.on_lost();
@@ -871,7 +880,8 @@ void PeerSession::on_node_lost() {
   if (peer_epoch_ || !streams_.empty()) lost_due_ = true;
 }
 
-// A refusal soon after the station was heard is a fade.
+// Counts the station as silent. A refusal soon after the station was heard has no effect, because
+// it comes from a fade.
 void PeerSession::not_answered(Instant now, Instant handed) {
   const StreamsConfig& config = shared_.config;
   if (heard_at_ && (now - *heard_at_ < config.retry_min || *heard_at_ > handed)) return;
@@ -893,9 +903,10 @@ void PeerSession::set_incapable(Instant now) {
   own_epoch_ = shared_.new_epoch();
 }
 
-/// A peer that was there once and says nothing is asked. Its node may confirm that for ever.
+/// Asks a known peer that does not answer, because its node may go on confirming without it. A peer
+/// that does not answer the question either counts as a station without streams.
 void PeerSession::question(Instant now, Duration wait) {
-  if (silent_since_) {  // a fade: the question comes again after it
+  if (silent_since_) {  // in a fade; the session asks again after it
     questioned_at_.reset();
     questioned_ = false;
   } else if (questioned_at_) {
@@ -940,8 +951,8 @@ void PeerSession::on_deadline(Instant now) {
   for (const auto& [name, code] : over) fail_here(name, code);
 }
 
-// An acknowledgement, a limit or a reset may be lost with the node of either end. Then only a probe
-// shows it.
+// An acknowledgement, a limit or a reset may be lost with the node of either end. Only a PROBE then
+// shows the loss.
 Instant PeerSession::probe_due_at(const Stream& stream) const {
   const StreamsConfig& config = shared_.config;
   const auto oldest = stream.send.oldest_confirmed();
@@ -967,7 +978,7 @@ std::optional<Instant> PeerSession::next_deadline(Instant now) const {
     soon(*asked_at_ + config.capability_wait + 4 * turn);
   }
   if (!peer_epoch_ || silent_since_) {
-    // There is no question.
+    // The session asks no question now.
   } else if (questioned_at_) {
     soon(*questioned_at_ + config.capability_wait + 4 * turn);
   } else if (unanswered_since_ && !questioned_) {

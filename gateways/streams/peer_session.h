@@ -3,9 +3,10 @@
 //
 // A session is a pair of epochs, one for each end. An end has a new epoch when its process starts
 // and when it has given the peer up. A U_PDU of another session is discarded, and all streams of a
-// session are reset when it ends, so the octets of two lives never mix. An unknown epoch of the
-// peer replaces another only when the U_PDU also carries our epoch, which shows that it is no late
-// one of an earlier life; otherwise the peer is asked to show it.
+// session are reset when it ends, so that octets of two sessions do not mix. A new epoch of the
+// peer replaces the known one only if the U_PDU also carries our epoch. Our epoch shows that the
+// U_PDU is not a late one of an earlier run. If the U_PDU does not carry our epoch, this end asks
+// the peer to send it.
 #pragma once
 
 #include <cstdint>
@@ -27,29 +28,30 @@
 
 namespace s5066::streams {
 
-// --- What a session asks of its driver -----------------------------------------------------------
+// --- Actions of a session ------------------------------------------------------------------------
 
 struct Opened {
   StreamId id;
   Address station;
   Target target;
 };
-/// Octets for the application, which reports them by request_consumed().
+/// Octets for the application. The shell calls request_consumed() when the application has consumed
+/// them.
 struct Arrived {
   StreamId id;
   Bytes octets;
 };
-/// No octets follow from the far end.
+/// The direction from the far end has ended.
 struct Ended {
   StreamId id;
 };
-/// The stream is gone.
+/// The stream has been reset.
 struct Reset {
   StreamId id;
   ResetCode code{};
   bool by_peer = false;
 };
-/// Octets can be written again.
+/// The stream takes octets again.
 struct Writable {
   StreamId id;
 };
@@ -71,9 +73,9 @@ struct SharedState {
   std::uint64_t turn = 0;
   std::size_t of_peers = 0;  // streams that peers have opened
   std::size_t compressors = 0;
-  std::size_t octets_held = 0;  // when it was last counted
+  std::size_t octets_held = 0;  // last result of count_held()
   std::size_t windows = 0;      // octets granted beyond the first window of each stream
-  bool node_lost = false;       // a node had U_PDUs that never came here
+  bool node_lost = false;       // true if a lost node may have had U_PDUs for us
 };
 
 class PeerSession {
@@ -83,7 +85,7 @@ class PeerSession {
   // The application.
   Result<StreamId> open(Instant now, const Target& target, bool compress);
   Stream* find(StreamId id);
-  /// Octets that the stream takes now.
+  /// Returns the octets that the stream takes now.
   std::size_t room(const Stream& stream) const;
   void write(Instant now, Stream& stream, ByteSpan octets);
   void finish(Instant now, Stream& stream);
@@ -94,7 +96,8 @@ class PeerSession {
 
   // The air.
   void on_pdu(Instant now, const StreamsPdu& pdu);
-  /// Priority of the U_PDU that build() would make now; nothing if there is nothing to send.
+  /// Returns the priority of the U_PDU that build() would make now, or nothing if no U_PDU may be
+  /// sent now.
   std::optional<std::uint8_t> wants(Instant now) const;
   gateways::SisUnidata build(Instant now);
   void on_confirmed(Instant now, gateways::SisRequestId id);
@@ -146,7 +149,7 @@ class PeerSession {
   };
   using Sent = std::variant<SentOpen, SentData, SentAck, SentReset, SentProbe, SentLost, SentAnswer,
                             SentDiscovery, SentChallenge>;
-  /// An epoch of the peer that is over.
+  /// A former epoch of the peer.
   struct Retired {
     std::uint32_t epoch = 0;
     Instant at{};
@@ -155,7 +158,7 @@ class PeerSession {
     Instant at{};
     std::uint64_t session = 0;
     bool urgent = false;
-    bool alone = false;  // no bulk data was with the node
+    bool alone = false;  // true if no bulk data was with the node
     std::size_t octets = 0;
     std::vector<Sent> parts;
   };
@@ -188,7 +191,7 @@ class PeerSession {
   std::size_t bulk_octets(Instant now) const;
   bool challenge_ready(Instant now) const;
   bool answer_ready(Instant now) const;
-  /// The time when a stream is probed if nothing happens before.
+  /// Returns the time when a PROBE of the stream is due.
   Instant probe_due_at(const Stream& stream) const;
   bool coalescing(Instant now, const Stream& stream) const;
   bool conversing(Instant now) const;
@@ -229,7 +232,7 @@ class PeerSession {
   gateways::HandoverWindow window_;
   std::uint32_t own_epoch_;
   std::optional<std::uint32_t> peer_epoch_;
-  bool proven_ = false;  // the peer has sent our epoch
+  bool proven_ = false;  // true after the peer has sent our epoch
   std::deque<Retired> retired_;
   std::uint64_t session_ = 1;
 
@@ -238,7 +241,7 @@ class PeerSession {
   std::uint32_t next_number_ = 1;
   SeenNumbers seen_;
   std::map<StreamName, ResetCode> resets_;                     // resets that are to be sent
-  std::map<StreamName, std::optional<std::uint64_t>> closed_;  // received() of complete ones
+  std::map<StreamName, std::optional<std::uint64_t>> closed_;  // received() of complete streams
   std::deque<StreamName> closed_order_;
   std::vector<AckFrame> late_acks_;  // acknowledgements of closed streams
 
@@ -246,25 +249,26 @@ class PeerSession {
   std::uint8_t updu_id_;
   std::size_t urgent_with_node_ = 0;       // U_PDUs
   std::size_t bulk_with_node_ = 0;         // octets
-  std::optional<Instant> interactive_at_;  // last small data of streams that are closed
-  Instant bulk_at_{};                      // bulk data was handed over
-  Instant answer_until_{};                 // an answer to small data is expected
+  std::optional<Instant> interactive_at_;  // last small data of closed streams
+  Instant bulk_at_{};                      // last time when bulk data was handed over
+  Instant answer_until_{};                 // an answer to small data is expected until then
   Duration small_took_;                    // time from request to confirmation on an empty line
   bool answer_due_ = false;
   bool discovery_due_ = false;
-  bool lost_due_ = true;  // data that was confirmed before this session was made is lost
+  bool lost_due_ = true;  // true at first: data confirmed before this session is lost
   std::optional<std::uint32_t> challenge_;
   std::optional<Instant> challenged_at_;
   std::optional<Instant> answered_at_;
   std::optional<Instant> discovered_at_;
   std::optional<Instant> heard_at_;
-  Instant received_at_ = Instant::min();  // the U_PDU of the peer that began the last pause
-  std::optional<Instant> asked_at_;       // confirmed first, and not answered
+  Instant received_at_ = Instant::min();  // time of the U_PDU that began the last pause
+  std::optional<Instant> asked_at_;       // first confirmation without an answer
   bool asked_again_ = false;
-  // The node of a peer confirms for it. These tell whether the peer itself still answers.
-  std::optional<Instant> unanswered_since_;  // an OPEN or PROBE was confirmed, and no word came
+  // The node of a peer confirms in place of the peer. The next three fields tell whether the peer
+  // itself still answers.
+  std::optional<Instant> unanswered_since_;  // first confirmed OPEN or PROBE without an answer
   bool questioned_ = false;
-  std::optional<Instant> questioned_at_;  // the question was confirmed
+  std::optional<Instant> questioned_at_;  // time when the question was confirmed
   std::optional<Instant> incapable_since_;
   std::optional<Instant> silent_since_;
   Instant probe_at_{};

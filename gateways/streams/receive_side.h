@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Octets of one direction of a stream at its receiver: from the air, in any order, until the
-// application has consumed them. The window bounds the octets held. It is granted ahead as a limit
-// on the offset, and doubles when a peer uses it up, as far as the shared memory allows.
+// Keeps the octets of one direction of a stream at its receiver. They come from the air in any
+// order and stay until the application has consumed them. The window bounds the octets held. This
+// end grants it ahead as a limit on the offset. The window doubles when a peer uses it up, as far
+// as the shared memory allows.
 #pragma once
 
 #include <cstdint>
@@ -15,40 +16,40 @@
 
 namespace s5066::streams {
 
-/// Octets that may be sent on a stream before the far end has said more.
+/// Octets that a sender may send on a stream before the far end has granted more.
 inline constexpr std::size_t kFirstWindow = 32 * 1024;
 
 class ReceiveSide {
  public:
   struct Config {
     std::size_t window_max = 512 * 1024;
-    std::size_t early_pieces_max = 1024;  // after a gap
-    /// Octets that the application has and has not consumed.
+    std::size_t early_pieces_max = 1024;  // pieces held after a gap
+    /// Limit for octets that the application has got and not consumed.
     std::size_t unconsumed_max = 64 * 1024;
   };
 
   explicit ReceiveSide(const Config& config) : config_(&config) {}
 
-  /// Returns how many octets were new. An error if the frame contradicts earlier ones or is beyond
-  /// what was granted.
+  /// Returns the number of octets that were new. Returns an error if the frame contradicts earlier
+  /// ones or goes beyond the limit granted.
   Result<std::size_t> on_data(const DataFrame& data);
-  /// The next octets for the application; nothing if there are none or it has enough. An error if
-  /// the octets cannot be decompressed.
+  /// Returns the next octets for the application, or nothing if there are none or the application
+  /// has enough. Returns an error if the octets cannot be decompressed.
   Result<std::optional<Bytes>> poll_octets();
-  /// True once: the application has got all octets, and the direction has ended.
+  /// Returns true once, when the application has got all octets and the direction has ended.
   bool poll_end();
   void on_consumed(std::size_t octets);
 
   std::uint64_t received() const;
   /// True if all octets and the end have arrived.
   bool ended() const { return end_at_ && received_ == *end_at_; }
-  /// True if the application has got them.
+  /// True if the application has got all octets and the end.
   bool complete() const { return end_told_; }
   std::size_t held() const { return ready_.size() + early_octets_; }
   std::size_t window() const { return window_; }
   bool compressed() const { return decompressor_.has_value(); }
 
-  /// The limit to grant now.
+  /// Returns the limit to grant now.
   std::uint64_t limit() const { return taken_ + window_; }
   /// True if granting the limit now is urgent, because half of the window is used up.
   bool limit_due() const { return limit() >= granted_ + window_ / 2 && !end_at_; }

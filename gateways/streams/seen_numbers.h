@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Remembers which stream numbers of a peer have come up, so that a U_PDU that arrives again never
-// opens a stream a second time. Numbers that are older than the memory count as seen.
+// Remembers which stream numbers a peer has used, so that a U_PDU that arrives again does not open
+// a stream a second time. Numbers that are older than the memory count as seen.
 #pragma once
 
 #include <bitset>

@@ -96,7 +96,7 @@ std::optional<SendSide::Piece> SendSide::take(std::size_t octets_max) {
     begin = next_;
     end = std::min({limit_, past(), begin + octets_max});
     if (end <= begin) return std::nullopt;
-    // The end of the direction needs no U_PDU of its own.
+    // The end of the direction goes with the last octets, so that it needs no U_PDU of its own.
     if (finished_ && end == end_offset() && limit_ > end) end = past();
     next_ = end;
   }
@@ -107,7 +107,7 @@ std::optional<SendSide::Piece> SendSide::take(std::size_t octets_max) {
 }
 
 void SendSide::on_confirmed(Instant now, std::uint64_t offset, std::uint64_t past) {
-  // An acknowledgement may have come first, and may have cut the flight.
+  // An acknowledgement may have come first, and may have cut off the front of the flight.
   const auto found = flights_.lower_bound(offset);
   if (found != flights_.end() && found->second.past == past) found->second.confirmed = now;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Octets of one direction of a stream at its sender: from the application until the far end has
-// acknowledged them. Offsets count the octets as they go over the air, after compression; the end
-// of the direction counts as one octet.
+// Keeps the octets of one direction of a stream at its sender, from the application until the far
+// end has acknowledged them. Offsets count the octets as they go over the air, after compression;
+// the end of the direction counts as one octet.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace s5066::streams {
 
 class SendSide {
  public:
-  /// Octets and, with `end`, the end of the direction.
+  /// Octets to send. If `end` is true, the end of the direction follows them.
   struct Piece {
     std::uint64_t offset = 0;
     Bytes octets;
@@ -33,27 +33,29 @@ class SendSide {
   void write(ByteSpan octets);
   void finish();
   bool finished() const { return finished_; }
-  /// Octets held: those that wait and those that are not acknowledged.
+  /// Returns the octets held: octets that wait and octets that are not acknowledged.
   std::size_t held() const { return wire_.size() + unflushed_; }
 
   // The air.
-  /// Octets that wait and may be sent, before compression, and one for the end.
+  /// Returns the octets that wait and may be sent, and one for the end. Octets still in the
+  /// compressor count as they went in.
   std::size_t waiting() const;
-  /// True if all that waits is beyond what the far end can take.
+  /// True if octets wait and all of them are beyond the limit of the far end.
   bool blocked() const;
-  /// Takes at most `octets_max` octets of what waits first; nothing if nothing may be sent.
+  /// Takes at most `octets_max` octets, and octets that are sent again before new ones. Returns
+  /// nothing if no octets may be sent.
   std::optional<Piece> take(std::size_t octets_max);
   void on_confirmed(Instant now, std::uint64_t offset, std::uint64_t past);
   void on_failed(std::uint64_t offset, std::uint64_t past);
-  /// Octets that were confirmed until `until` and are not acknowledged go again.
+  /// Queues again the octets that were confirmed at `until` or before and are not acknowledged.
   void on_lost(Instant until);
-  /// False if the acknowledgement contradicts what was sent.
+  /// Returns false if the acknowledgement contradicts the octets that were sent.
   bool on_ack(std::uint64_t received, std::uint64_t limit);
-  /// True if everything and the end is acknowledged.
+  /// True if all octets and the end are acknowledged.
   bool done() const { return end_acknowledged_; }
-  /// The oldest confirmation that the far end has not acknowledged.
+  /// Returns the time of the oldest confirmation of octets that the far end has not acknowledged.
   std::optional<Instant> oldest_confirmed() const;
-  /// Octets handed over and not acknowledged.
+  /// Returns the octets handed over and not acknowledged.
   std::size_t outstanding() const {
     return end_acknowledged_ ? 0 : static_cast<std::size_t>(next_ - base_);
   }
@@ -72,7 +74,7 @@ class SendSide {
     std::optional<Instant> confirmed;
   };
   std::uint64_t end_offset() const { return base_ + wire_.size(); }
-  /// First offset that does not exist yet.
+  /// Returns the first offset after all octets and the end.
   std::uint64_t past() const { return end_offset() + (finished_ ? 1 : 0); }
   void flush();
   void give_up_compression();
@@ -86,8 +88,8 @@ class SendSide {
   std::uint64_t after_ = 0;
   std::size_t unflushed_ = 0;  // octets that went into compression and may not have come out
   Bytes wire_;                 // octets from base_ on
-  std::uint64_t base_ = 0;     // acknowledged
-  std::uint64_t next_ = 0;     // never sent
+  std::uint64_t base_ = 0;     // first octet that is not acknowledged
+  std::uint64_t next_ = 0;     // first octet that was never sent
   std::uint64_t limit_;
   bool finished_ = false;
   bool end_acknowledged_ = false;

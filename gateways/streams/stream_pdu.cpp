@@ -40,7 +40,7 @@ void put_first(Bytes& out, FrameType type, StreamName stream, unsigned flags = 0
   put_variable(out, stream.number);
 }
 
-/// Reads from the front of a U_PDU; after a failure everything reads as 0.
+/// Reads from the front of a U_PDU. After a failure, numbers read as 0 and octets as empty.
 class Reader {
  public:
   explicit Reader(ByteSpan octets) : rest_(octets) {}

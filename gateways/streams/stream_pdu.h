@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The U_PDU of the streams, our own extension (docs/protocol/streams.md): a header of RCOP (F.8.1),
-// the session, and frames. Numbers of variable length have seven bits an octet, least significant
-// first; bit 7 says that more follow.
+// the session, and frames. A number of variable length has seven bits in each octet, least
+// significant first. Bit 7 is set if more octets follow.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 namespace s5066::streams {
 
 inline constexpr std::uint16_t kStreamsApplication = 0xA066;  // user-defined range of Table F-5
-inline constexpr std::uint8_t kStreamsConnection = 1;         // never 4 or 6, the versions of IP
+inline constexpr std::uint8_t kStreamsConnection = 1;         // not 4 or 6, the versions of IP
 inline constexpr std::uint8_t kStreamsVersion = 1;
 /// Octets before the first frame.
 inline constexpr std::size_t kStreamsHeaderOctets = 15;
@@ -26,12 +26,13 @@ inline constexpr std::uint64_t kOffsetMax = std::uint64_t{1} << 62;
 
 /// A stream within a session. Each end numbers the streams that it opens, from 1.
 struct StreamName {
-  bool ours = false;  // opened by the end that holds this value; on the air by the sender
+  bool ours = false;  // true if this end opened it; on the air, if the sender did
   std::uint32_t number = 0;
   friend auto operator<=>(const StreamName&, const StreamName&) = default;
 };
 
-/// An epoch names one life of one end of a session; 0 is an unknown one.
+/// Header of a U_PDU. An epoch identifies one run of one end of a session. The value 0 stands for
+/// an epoch that is not known.
 struct StreamsHeader {
   std::uint8_t updu_id = 0;
   bool answer_wanted = false;
@@ -49,14 +50,14 @@ struct OpenFrame {
 };
 struct DataFrame {
   StreamName stream;
-  bool end = false;         // no octets follow these; the end itself counts as one octet
+  bool end = false;         // these octets are the last; the end itself counts as one octet
   bool compressed = false;  // the octets from offset 0 are a zstd frame, then plain
   std::uint64_t offset = 0;
   ByteSpan octets;  // part of the U_PDU
 };
 struct AckFrame {
   StreamName stream;
-  bool answer = false;         // it answers a PROBE
+  bool answer = false;         // true if the ACK answers a PROBE
   std::uint64_t received = 0;  // octets in order, and one for the end
   std::uint64_t limit = 0;     // first octet that must not be sent
   friend bool operator==(const AckFrame&, const AckFrame&) = default;
@@ -85,7 +86,7 @@ void encode(const StreamsHeader& header, Bytes& out);
 void encode(const Frame& frame, Bytes& out);
 std::size_t encoded_octets(const OpenFrame& open);
 
-/// Any input is safe. A U_PDU with one wrong frame is wrong as a whole.
+/// Decodes a U_PDU. Any input is safe. Returns an error for the whole U_PDU if one frame is wrong.
 Result<StreamsPdu> decode_streams(ByteSpan updu);
 
 }  // namespace s5066::streams

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values that the streams show to their shell and to operators.
+// Values that the streams report to their shell and to operators.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,13 @@
 
 namespace s5066::streams {
 
-/// Names a stream within this process. Never used twice.
+/// Identifies a stream within this process. No value is used twice.
 struct StreamId {
   std::uint64_t value = 0;
   friend auto operator<=>(const StreamId&, const StreamId&) = default;
 };
 
-/// The server that the far end connects to. The far end resolves a name.
+/// The server that the far end connects to. If `host` is a name, the far end resolves it.
 struct Target {
   std::string host;  // name or address as text, 1..kHostOctetsMax octets
   std::uint16_t port = 0;
@@ -28,7 +28,8 @@ struct Target {
 };
 inline constexpr std::size_t kHostOctetsMax = 255;
 
-/// Reasons why a stream is reset. Those up to `unknown_stream` go over the air with these numbers.
+/// Reasons why a stream is reset. A RESET carries these numbers over the air. This end finds
+/// `peer_restarted`, `peer_silent` and `unsupported` by itself and does not send them.
 enum class ResetCode : std::uint8_t {
   by_application = 1,  // an application ended its connection without closing it
   refused = 2,         // the server refused the connection
@@ -37,16 +38,16 @@ enum class ResetCode : std::uint8_t {
   limit = 5,           // the far end has too many streams
   protocol_error = 6,  // a frame contradicts what came before, or compressed data is invalid
   unknown_stream = 7,  // the far end has no such stream
-  peer_restarted = 8,  // the rest is found out here
-  peer_silent = 9,     // no answer for `give_up_after`
-  unsupported = 10,    // the station has no streams
+  peer_restarted = 8,
+  peer_silent = 9,   // the station did not answer for `give_up_after`
+  unsupported = 10,  // the station has no streams
   idle = 11,
 };
 std::string_view to_string(ResetCode code);
 
 enum class StreamCounter : std::uint8_t {
-  opened,    // by us
-  accepted,  // opened by a peer
+  opened,    // streams that this end opened
+  accepted,  // streams that a peer opened
   completed,
   reset_here,
   reset_by_peer,
@@ -89,11 +90,11 @@ std::string_view to_string(StreamEvent::Kind kind);
 struct StreamState {
   StreamId id;
   Address station;
-  bool ours = false;  // opened here
+  bool ours = false;  // true if this end opened the stream
   Target target;
   bool interactive = true;
   bool compressed = false;
-  std::uint64_t octets_sent = 0;      // acknowledged by the far end, as they went over the air
+  std::uint64_t octets_sent = 0;      // octets on the air that the far end has acknowledged
   std::uint64_t octets_received = 0;  // octets in order
   std::size_t waiting = 0;            // octets that are not yet with the node
   std::size_t with_node = 0;          // octets handed over and not acknowledged by the far end

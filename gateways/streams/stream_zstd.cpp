@@ -74,7 +74,8 @@ void Compressor::end(Bytes& out) {
 struct Decompressor::Context {
   Context() : state(ZSTD_createDCtx()) {
     S5066_ASSERT(state != nullptr);
-    // A frame that asks for a larger window is an error, so that a peer cannot choose our memory.
+    // A frame that asks for a larger window is an error, so that a peer cannot choose our use of
+    // memory.
     const auto set = ZSTD_DCtx_setParameter(state, ZSTD_d_windowLogMax, kWindowLog);
     S5066_ASSERT(ZSTD_isError(set) == 0);
   }

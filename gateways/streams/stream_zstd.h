@@ -22,9 +22,9 @@ class Compressor {
   Compressor(Compressor&&) noexcept;
   Compressor& operator=(Compressor&&) noexcept;
 
-  /// Takes octets and appends what comes out.
+  /// Compresses octets and appends the output, if any, to `out`.
   void write(ByteSpan octets, Bytes& out);
-  /// Makes everything written so far come out.
+  /// Appends to `out` the rest of the output for all octets written so far.
   void flush(Bytes& out);
   /// Ends the frame.
   void end(Bytes& out);
@@ -50,12 +50,12 @@ class Decompressor {
   Decompressor(Decompressor&&) noexcept;
   Decompressor& operator=(Decompressor&&) noexcept;
 
-  /// Takes octets from the front of `in` and appends at most `room` octets. An error for octets
-  /// that are not zstd.
+  /// Takes octets from the front of `in` and appends at most `room` octets. Returns an error if the
+  /// octets are not zstd.
   Result<void> read(ByteSpan& in, std::size_t room, Bytes& out);
-  /// True from the end of the frame; the rest of the direction is plain.
+  /// True after the end of the frame. The rest of the direction is plain.
   bool ended() const { return ended_; }
-  /// True if more may come out without further input.
+  /// True if more output may follow without further input.
   bool more() const { return more_; }
 
  private:

@@ -12,7 +12,8 @@ StreamsCore::StreamsCore(const StreamsConfig& config, std::uint64_t seed) : shar
 
 // --- Requests ------------------------------------------------------------------------------------
 
-/// Returns the session with a station, which is made if there is room.
+/// Returns the session with a station. Makes the session if there is none. Returns nothing if there
+/// is no room.
 PeerSession* StreamsCore::session(Address station) {
   const auto found = sessions_.find(station);
   if (found != sessions_.end()) return found->second.get();

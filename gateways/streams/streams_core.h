@@ -5,8 +5,9 @@
 // A shell opens a stream with request_open() and gives it octets with request_write(), both before
 // it polls, so that the first octets go with the opening. It passes on_sis() each event of the SIS
 // client, drains poll_action() after every call, and sets one timer for next_deadline(). Octets
-// that arrive come as actions; the shell reports with request_consumed() when its application has
-// taken them, and only then are more granted. A full stream takes no octets until Writable.
+// that arrive come as actions. The shell calls request_consumed() when its application has taken
+// them, and the core grants more octets only after that. A full stream takes no octets until the
+// action Writable.
 //
 // Octets reach the far end once, complete and in order, or the stream is reset at both ends.
 #pragma once
@@ -26,16 +27,18 @@ class StreamsCore {
  public:
   StreamsCore(const StreamsConfig& config, std::uint64_t seed);
 
-  /// Opens a stream. An error if the station is known to have none, or too many are open.
+  /// Opens a stream. Returns an error if the station is known to have no streams, or if too many
+  /// streams are open.
   Result<StreamId> request_open(Instant now, Address station, const Target& target,
                                 bool compress = true);
-  /// Takes octets from the front and returns how many; 0 if the stream is full or gone.
+  /// Takes octets from the front and returns their number. Returns 0 if the stream is full or does
+  /// not exist any more.
   std::size_t request_write(Instant now, StreamId id, ByteSpan octets);
-  /// No octets follow from this end.
+  /// Ends the direction from this end.
   void request_finish(Instant now, StreamId id);
   void request_reset(Instant now, StreamId id, ResetCode code);
   void request_consumed(Instant now, StreamId id, std::size_t octets);
-  /// Asks a station whether it has streams, unless that is known. Costs one small U_PDU.
+  /// Asks a station whether it has streams, unless that is known. The question is one small U_PDU.
   void request_discovery(Instant now, Address station);
 
   void on_sis(Instant now, const gateways::SisEvent& event);
