@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loop around a core whose actions come through one queue (driven_core.h): carries out all
+// The loop around a core whose actions come through one queue (driven_core.h). It carries out all
 // actions and sets a timer for the next deadline of the core.
 #pragma once
 
@@ -23,12 +23,12 @@ class CoreLoop {
     std::function<void(Action&)> carry_out;
   };
 
-  /// The core outlives the loop.
+  /// The core must outlive the loop.
   CoreLoop(boost::asio::io_context& io, Core& core, Hooks hooks, StepLimit steps)
       : core_(core), hooks_(std::move(hooks)), steps_(steps), timer_(io) {}
 
-  /// Call after each input to the core. A call from within carry_out() returns at once, because
-  /// the loop that made it goes on.
+  /// Call after each input to the core. A call from within carry_out() returns at once, because the
+  /// outer call goes on with the actions.
   void run() {
     if (stopped_ || std::exchange(running_, true)) return;
     steps_.begin();
@@ -39,7 +39,7 @@ class CoreLoop {
     running_ = false;
     arm_timer();
   }
-  /// Carries out nothing more.
+  /// Ends the loop. No action is carried out afterwards.
   void stop() {
     stopped_ = true;
     timer_.cancel();

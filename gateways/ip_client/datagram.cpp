@@ -15,8 +15,8 @@ constexpr std::uint8_t kEndOfOptions = 0;
 constexpr std::uint8_t kNoOperation = 1;
 constexpr std::uint8_t kTimestamps = 8;
 
-/// Calls `take(type)` for each option of an IPv4 or TCP header, which have one form. Returns false
-/// if one does not fit.
+/// Calls `take(type)` for each option of an IPv4 or TCP header. The options of both headers have
+/// the same form. Returns false if an option does not fit into the header.
 template <typename Take>
 bool each_option(ByteSpan options, Take take) {
   for (std::size_t at = 0; at < options.size();) {
@@ -52,8 +52,8 @@ std::optional<TcpSegment> parse_tcp(ByteSpan octets) {
   return segment;
 }
 
-/// Reads what stands at the start of the payload. A payload that is too short for its protocol is
-/// the receiver's affair; it only has no ports.
+/// Reads the transport header at the start of the payload. A payload that is too short for its
+/// protocol is not an error here, but the datagram then has no ports.
 void read_transport(Datagram& datagram, ByteSpan octets) {
   if (datagram.fragment_offset > 0) return;
   const ByteSpan payload = octets.subspan(datagram.header_octets);
@@ -117,7 +117,7 @@ bool is_extension(std::uint8_t next) {
   return next == 0 || next == 43 || next == 44 || next == 60;
 }
 
-/// Walks over hop-by-hop, routing, fragment and destination headers (RFC 8200, section 4).
+/// Reads past the hop-by-hop, routing, fragment and destination headers (RFC 8200, section 4).
 std::optional<DatagramFault> read_extensions(Datagram& datagram, ByteSpan octets) {
   std::size_t at = kIpv6HeaderOctets;
   std::uint8_t next = octets[6];

@@ -33,9 +33,9 @@ struct TcpSegment {
   std::uint16_t window = 0;
   std::uint8_t flags = 0;
   std::uint32_t data_octets = 0;
-  bool plain_options = true;  // no option but timestamps and padding
+  bool plain_options = true;  // true if all options are timestamps or padding
 
-  /// Octets of sequence space that the segment takes.
+  /// Returns the octets of sequence space that the segment takes.
   std::uint32_t sequence_octets() const {
     return data_octets + ((flags & kSyn) != 0 ? 1 : 0) + ((flags & kFin) != 0 ? 1 : 0);
   }
@@ -43,21 +43,21 @@ struct TcpSegment {
   bool is_pure_ack() const { return data_octets == 0 && flags == kAck && plain_options; }
 };
 
-/// One valid datagram. All places count from its first octet.
+/// One valid datagram. All offsets count from its first octet.
 struct Datagram {
   bool v6 = false;
   std::uint8_t traffic_class = 0;  // TOS octet of IPv4
   std::uint8_t hops = 0;           // TTL of IPv4
-  std::uint8_t protocol = 0;       // for IPv6, the one behind the extension headers
+  std::uint8_t protocol = 0;       // for IPv6, the protocol after the extension headers
   bool dont_fragment = false;      // always true for IPv6
   bool more_fragments = false;
   std::uint32_t id = 0;
   std::size_t fragment_offset = 0;  // octets
-  std::size_t header_octets = 0;    // with options or extension headers
+  std::size_t header_octets = 0;    // includes options or extension headers
   std::size_t total_octets = 0;
   IpAddress source;
   IpAddress destination;
-  // These are present only in a datagram that starts with the header of its protocol.
+  // These fields are present only if the payload starts with the header of its protocol.
   std::optional<std::uint16_t> source_port;
   std::optional<std::uint16_t> destination_port;
   std::optional<std::uint8_t> icmp_type;  // of ICMP or ICMPv6
@@ -74,22 +74,26 @@ enum class DatagramFault : std::uint8_t {
   total_length,   // shorter than its own header
   checksum,       // IPv4
   options,        // an option that does not fit into the header
-  fragment,       // ends beyond 65535 octets, or is no multiple of 8 octets
-  address,        // a source or destination that is never on a wire
+  fragment,       // ends after 65535 octets, or is not a multiple of 8 octets
+  address,        // a source or destination that may not be sent on a network
 };
 
 std::variant<Datagram, DatagramFault> parse_datagram(ByteSpan octets);
 
-/// Sum of RFC 1071 over the octets; a header with its right checksum in it gives 0.
+/// Returns the checksum of RFC 1071 over the octets. The result is 0 for a header that contains its
+/// correct checksum.
 std::uint16_t internet_checksum(ByteSpan octets, std::uint32_t start = 0);
 
-/// Writes the checksum into an IPv4 header of that many octets at the start of the datagram.
+/// Writes the checksum into the IPv4 header at the start of the datagram. The header has
+/// `header_octets` octets.
 void set_ipv4_checksum(Bytes& datagram, std::size_t header_octets);
 
-/// Sets "congestion experienced" (RFC 3168). Returns false if the sender does not understand it.
+/// Sets "congestion experienced" (RFC 3168). Returns false and changes nothing if the sender does
+/// not support ECN.
 bool mark_congestion(Bytes& octets, const Datagram& datagram);
 
-/// Names one conversation. Fragments carry no ports, so all fragments between two hosts are one.
+/// Identifies one conversation. All fragments of a protocol from one host to another are one
+/// conversation, because only the first fragment of a datagram carries ports.
 struct FlowKey {
   IpAddress source;
   IpAddress destination;

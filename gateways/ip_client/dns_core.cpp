@@ -100,7 +100,7 @@ void DnsCore::on_not_asked(Instant now, DnsQueryId id) {
   end(now, id, {.at = now});
 }
 
-/// Answers all clients of the question.
+/// Ends the question and answers all clients that wait for it.
 DnsCore::Query DnsCore::end(Instant now, DnsQueryId id, const Cached& outcome) {
   Query query = std::move(queries_.extract(id).mapped());
   by_key_.erase(query.key);
@@ -111,8 +111,8 @@ DnsCore::Query DnsCore::end(Instant now, DnsQueryId id, const Cached& outcome) {
 
 void DnsCore::end_and_keep(Instant now, DnsQueryId id, Cached outcome) {
   outcome.at = now;
-  // A failure is kept, too (RFC 2308 section 7), so that a client that repeats itself does not fill
-  // the line.
+  // A failure is cached, too (RFC 2308 section 7), so that a client that repeats its question does
+  // not fill the line.
   outcome.until = std::max(outcome.until, now + config_.ttl_min);
   const Query query = end(now, id, outcome);
   keep(now, query.key, std::move(outcome));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// DNS questions of this side that the resolver of a far end answers, without I/O and clock: a cache
-// by time to live, and the questions that are on their way.
+// DNS questions of this side that the resolver of a far end answers, without I/O and clock. The
+// core has a cache by time to live and a list of the questions that are on their way.
 //
-// A question that is on its way is not asked again: whoever asks it meanwhile gets the same answer.
-// It goes on when its client has given up, as most do after seconds, because the answer is then in
-// the cache when the client tries again. For the same reason nothing is kept for less than
-// `ttl_min`.
+// A question that is on its way is not asked again. All clients that ask it meanwhile get the same
+// answer. A question goes on after its client has given up. Most clients give up after seconds, and
+// find the answer in the cache when they try again. Each answer is kept for at least `ttl_min` for
+// the same reason.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,12 @@
 
 namespace s5066::ip_client {
 
-/// Names a message of a client. The shell numbers them.
+/// Identifies a message of a client. The shell gives out the numbers.
 struct DnsClientId {
   std::uint64_t value = 0;
   friend auto operator<=>(const DnsClientId&, const DnsClientId&) = default;
 };
-/// Names a question on its way to the far end. Never used twice.
+/// Identifies a question on its way to the far end. No value is used twice.
 struct DnsQueryId {
   std::uint64_t value = 0;
   friend auto operator<=>(const DnsQueryId&, const DnsQueryId&) = default;
@@ -37,7 +37,7 @@ class DnsCore {
   struct Config {
     Duration timeout = std::chrono::minutes(5);
     std::size_t open_max = 64;      // questions on their way
-    std::size_t waiting_max = 16;   // messages of clients for one of them; the oldest goes
+    std::size_t waiting_max = 16;   // client messages for one question; the oldest is dropped
     std::size_t cached_max = 1000;  // answers
     std::size_t cached_octets_max = 1024 * 1024;
     Duration ttl_min = std::chrono::minutes(1);
@@ -48,11 +48,12 @@ class DnsCore {
     DnsQueryId query;
     Bytes message;
   };
-  /// No answer to the question is expected any more.
+  /// Closes the stream of the question, because no answer is expected any more.
   struct Release {
     DnsQueryId query;
   };
-  /// Answers a message of a client, once each. Without octets the client gets nothing.
+  /// Answers a message of a client. Each message gets one Reply. If the Reply has no octets, the
+  /// shell sends nothing to the client.
   struct Reply {
     DnsClientId client;
     Bytes message;
@@ -61,12 +62,14 @@ class DnsCore {
 
   DnsCore(const Config& config, std::uint64_t seed) : config_(config), rng_(seed) {}
 
-  /// A client has sent a message; by UDP its answer has a limit.
+  /// Call when a client has sent a message. An answer by UDP is limited to the octets that the
+  /// client takes.
   void on_message(Instant now, DnsClientId client, ByteSpan message, bool by_udp);
   void on_answer(Instant now, DnsQueryId query, ByteSpan message);
-  /// The far end cannot answer.
+  /// Call when the far end cannot answer.
   void on_failed(Instant now, DnsQueryId query);
-  /// The question could not be sent, so the next one may go at once.
+  /// Call when the question could not be sent. The failure is not cached, so the client may ask
+  /// again at once.
   void on_not_asked(Instant now, DnsQueryId query);
   void on_deadline(Instant now);
 
@@ -89,7 +92,7 @@ class DnsCore {
     std::deque<Waiting> waiting;
   };
   struct Cached {
-    Bytes message;  // empty: the far end gave no answer
+    Bytes message;  // empty if the far end gave no answer
     DnsAnswer answer;
     Instant at{};
     Instant until{};

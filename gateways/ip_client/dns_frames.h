@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Splits the octets of a stream into DNS messages, each behind its length of two octets (RFC 1035
-// section 4.2.2).
+// Splits the octets of a stream into DNS messages. Each message follows its length of two octets
+// (RFC 1035 section 4.2.2).
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,16 @@ namespace s5066::ip_client {
 
 class DnsFrames {
  public:
-  /// A message of more octets is an error.
+  /// A message of more than `octets_max` octets is an error.
   explicit DnsFrames(std::size_t octets_max) : octets_max_(octets_max) {}
 
   void on_octets(ByteSpan octets);
-  /// Returns the next complete message.
+  /// Returns the next complete message, or nothing if there is none.
   std::optional<Bytes> poll_message();
-  /// True once a message is empty or too large. Nothing comes after it.
+  /// True after a message was empty or too large. No further messages are returned.
   bool failed() const { return failed_; }
 
-  /// Returns the message behind its length.
+  /// Returns the message with its length before it.
   static Bytes framed(ByteSpan message);
 
  private:

@@ -14,7 +14,7 @@ constexpr std::uint16_t kOperation = 0x7800;
 constexpr std::uint16_t kTruncated = 0x0200;
 constexpr std::uint16_t kRecursionDesired = 0x0100;
 constexpr std::uint16_t kRecursionAvailable = 0x0080;
-constexpr std::uint16_t kKept = kRecursionDesired | 0x0030;  // with AD and CD
+constexpr std::uint16_t kKept = kRecursionDesired | 0x0030;  // RD, AD and CD
 
 constexpr std::size_t kNameOctetsMax = 255;
 constexpr std::uint8_t kLabelOctetsMax = 63;
@@ -28,7 +28,7 @@ constexpr std::uint32_t kDnssecOk = 0x8000;
 constexpr std::uint16_t kUdpOctetsOffered = 4096;
 constexpr std::size_t kUdpOctetsMin = 512;
 constexpr std::size_t kSoaNumbersOctets = 20;
-constexpr std::uint32_t kTtlMax = 0x7FFFFFFF;  // RFC 2181 section 8: more is zero
+constexpr std::uint32_t kTtlMax = 0x7FFFFFFF;  // RFC 2181 section 8: a larger value counts as zero
 
 Error dns_error(ErrorCode code, const char* what) {
   return Error{code, what};
@@ -45,7 +45,8 @@ Counts counts_of(ByteSpan message) {
   return {get_u16(message, 4), get_u16(message, 6), get_u16(message, 8), get_u16(message, 10)};
 }
 
-/// Returns the offset behind the name at `at`. A pointer ends a name and points to what is before.
+/// Returns the offset after the name at `at`. A pointer ends a name and must point to an earlier
+/// offset.
 Result<std::size_t> past_name(ByteSpan message, std::size_t at, bool pointers) {
   const std::size_t start = at;
   for (;;) {
@@ -91,7 +92,8 @@ std::uint8_t lower(std::uint8_t octet) {
   return octet >= 'A' && octet <= 'Z' ? static_cast<std::uint8_t>(octet + ('a' - 'A')) : octet;
 }
 
-/// Copies a name in lower case. The octets of lengths are below the letters.
+/// Copies a name in lower case. The length octets do not change, because their values are below the
+/// letters.
 Bytes in_lower_case(ByteSpan name) {
   Bytes out(name.begin(), name.end());
   std::transform(out.begin(), out.end(), out.begin(), lower);
@@ -110,7 +112,7 @@ void set_u16(Bytes& message, std::size_t at, std::uint16_t value) {
   message[at + 1] = static_cast<std::uint8_t>(value);
 }
 
-/// Appends options without content.
+/// Appends an OPT record without content.
 void put_options(Bytes& out, std::uint16_t udp_octets, std::uint32_t flags) {
   set_u16(out, 10, static_cast<std::uint16_t>(get_u16(out, 10) + 1));
   out.push_back(0);
@@ -179,7 +181,7 @@ Bytes encode_dns_question(const DnsQuestion& question, std::uint16_t id) {
 
 Result<DnsAnswer> parse_dns_answer(ByteSpan message, ByteSpan asked) {
   const auto question = parse_dns_question(asked);
-  S5066_ASSERT(question.ok());  // we have made it
+  S5066_ASSERT(question.ok());  // encode_dns_question() has made it
   if (message.size() < kDnsHeaderOctets) return dns_error(ErrorCode::truncated, "the header");
   if (message.size() > kDnsAnswerOctetsMax) return dns_error(ErrorCode::too_large, "an answer");
   const std::uint16_t flags = get_u16(message, 2);

@@ -18,13 +18,13 @@ namespace {
 constexpr std::size_t kStubStepsMax = 100'000;
 constexpr int kStubBacklog = 16;
 constexpr std::size_t kStubConnectionsMax = 64;
-// Questions of one connection without an answer, and answers that it has not taken.
+// Limit for one connection: questions without an answer, and answers that the client has not taken.
 constexpr std::size_t kConnectionQuestionsMax = 16;
 constexpr std::chrono::seconds kStubRetry{1};
 
 }  // namespace
 
-/// A client that asks by TCP.
+/// A client that sends questions by TCP.
 struct DnsStub::TcpClient {
   explicit TcpClient(Tcp::socket made) : socket(std::move(made)), idle(socket.get_executor()) {}
   Tcp::socket socket;
@@ -35,7 +35,7 @@ struct DnsStub::TcpClient {
   std::size_t open = 0;  // questions without an answer
   bool reading = false;
   bool writing = false;
-  bool ended = false;  // the client asks no more
+  bool ended = false;  // true if the client sends no more questions
   bool closed = false;
 };
 
@@ -117,7 +117,8 @@ void DnsStub::receive() {
   udp_.async_receive_from(asio::buffer(datagram_), from_,
                           [this](error_code error, std::size_t octets) {
                             if (stopping_ || error == asio::error::operation_aborted) return;
-                            // An error is that of an earlier reply, whose client has gone.
+                            // An error belongs to an earlier reply to a client that no longer
+                            // listens.
                             if (!error) on_message(from_, ByteSpan(datagram_).first(octets), true);
                             receive();
                           });
@@ -221,7 +222,7 @@ bool DnsStub::on_octets(streams::StreamId id, ByteSpan octets) {
   if (const auto message = frames.poll_message()) {
     core_.on_answer(hooks_.now(), query, *message);
   } else if (frames.failed()) {
-    core_.on_answer(hooks_.now(), query, {});  // refused as one that is too short
+    core_.on_answer(hooks_.now(), query, {});  // refused as an answer that is too short
   }
   loop_.run();
   return true;
@@ -268,7 +269,7 @@ void DnsStub::carry_out(DnsCore::Reply& reply) {
     if (stopping_ || client->closed) return;
     const bool answered = client->open == 0 && client->out.empty();
     if (client->ended && answered) return close(client);
-    // A client that takes no answers is given up, too.
+    // A client that does not take its answers is closed after the idle time, too.
     if (client->open == 0) wait_idle(client);
     write(client);
     read(client);

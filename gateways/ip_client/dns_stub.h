@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The DNS server of this side: DnsCore between UDP and TCP sockets and the streams of the proxy.
-// Each question is a stream of its own to kFarResolver.
+// The DNS server of this side. It connects DnsCore with UDP and TCP sockets and with the streams of
+// the proxy. Each question has its own stream to kFarResolver.
 #pragma once
 
 #include <array>
@@ -23,15 +23,16 @@
 
 namespace s5066::ip_client {
 
-/// Target of a stream to the resolver of the far end: the root of all names, which no server has,
-/// and the port of DNS. The stream carries DNS messages as over TCP.
+/// Target of a stream to the resolver of the far end. The host is the root of all names, because no
+/// server has this name. The stream carries DNS messages in the form that TCP uses.
 inline const streams::Target kFarResolver{".", 53};
 
 class DnsStub {
  public:
   struct Hooks {
     std::function<Instant()> now;
-    /// Opens a stream to kFarResolver with these octets; nothing if it cannot be opened.
+    /// Opens a stream to kFarResolver and sends these octets. Returns nothing if the stream cannot
+    /// be opened.
     std::function<std::optional<streams::StreamId>(ByteSpan)> open;
     std::function<void(streams::StreamId)> close;
   };
@@ -40,13 +41,14 @@ class DnsStub {
           LogSink& log);
   ~DnsStub();
 
-  /// Opens the listeners. If they cannot be opened, that is logged.
+  /// Opens the listeners. A failure to open them is logged.
   void start();
   void stop();
-  /// The address and port of the listener by TCP, if there is one.
+  /// Returns the address and port of the TCP listener, or nothing if there is none.
   std::optional<boost::asio::ip::tcp::endpoint> endpoint() const;
 
-  /// Events of a stream. They return false if it is not one of the stub.
+  /// Call for events of a stream. The functions return false if the stream does not belong to the
+  /// stub.
   bool on_octets(streams::StreamId id, ByteSpan octets);
   bool on_over(streams::StreamId id);
 
@@ -85,9 +87,10 @@ class DnsStub {
   Udp::socket udp_;
   Tcp::acceptor acceptor_;
   boost::asio::steady_timer retry_;
-  std::array<std::uint8_t, kDnsQuestionOctetsMax + 1> datagram_{};  // one more shows what is cut
+  // The extra octet shows that a datagram is too long.
+  std::array<std::uint8_t, kDnsQuestionOctetsMax + 1> datagram_{};
   Udp::endpoint from_;
-  std::map<DnsClientId, Client> clients_;  // that wait for an answer
+  std::map<DnsClientId, Client> clients_;  // clients that wait for an answer
   std::set<std::shared_ptr<TcpClient>> connections_;
   std::map<streams::StreamId, Question> questions_;
   std::map<DnsQueryId, streams::StreamId> streams_;

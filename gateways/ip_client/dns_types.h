@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Settings and counters of DNS by the far end.
+// Settings and counters of the DNS service that uses the resolver of the far end.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,15 @@
 namespace s5066::ip_client {
 
 struct DnsConfig {
-  std::string address;  // of the stub, which answers this host; empty: no stub
+  std::string address;  // address of the stub for this host; empty if there is no stub
   std::uint16_t port = 1053;
-  Duration timeout = std::chrono::minutes(5);  // of one question
-  /// A TCP client without open questions is closed when it neither asks nor takes answers so long.
+  Duration timeout = std::chrono::minutes(5);  // time for one question
+  /// The stub closes a TCP client without open questions after this time without a question and
+  /// without an answer taken.
   Duration connection_idle = std::chrono::seconds(10);
-  // For far ends.
-  bool answer = false;                // their questions go to the resolver of this host
-  std::optional<IpAddress> resolver;  // instead of those in /etc/resolv.conf
+  // Settings for questions of far ends.
+  bool answer = false;                // true if the resolver of this host answers them
+  std::optional<IpAddress> resolver;  // replaces the resolvers in /etc/resolv.conf
   std::uint16_t resolver_port = 53;
 };
 

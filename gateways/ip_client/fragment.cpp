@@ -8,11 +8,12 @@
 namespace s5066::ip_client {
 namespace {
 
-constexpr std::uint8_t kCopied = 0x80;  // in the type of an option
+constexpr std::uint8_t kCopied = 0x80;  // flag in the type of an option
 constexpr std::uint8_t kEndOfOptions = 0;
 constexpr std::uint8_t kNoOperation = 1;
 
-/// Returns the header of all pieces but the first. The options were checked by parse_datagram().
+/// Returns the header for all pieces except the first. The options were checked by
+/// parse_datagram().
 Bytes later_header(ByteSpan header) {
   Bytes later(header.begin(), header.begin() + kIpv4HeaderOctets);
   for (std::size_t at = kIpv4HeaderOctets; at < header.size();) {

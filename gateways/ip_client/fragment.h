@@ -10,7 +10,7 @@
 
 namespace s5066::ip_client {
 
-/// Smallest MTU with which every datagram can be divided: the longest header and 8 octets.
+/// Smallest MTU with which every datagram can be divided. It holds the longest header and 8 octets.
 inline constexpr std::size_t kIpv4MtuMin = 68;
 
 /// Cuts a valid IPv4 datagram without DF into pieces of at most `mtu` octets. The datagram may be a

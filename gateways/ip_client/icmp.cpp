@@ -39,7 +39,7 @@ bool is_icmp_error(const Datagram& datagram) {
   return type == 3 || type == 4 || type == 5 || type == 11 || type == 12;
 }
 
-/// The message without an IP header and with a checksum of zero.
+/// Returns the message without an IP header and with a checksum of zero.
 Bytes icmp_message(const IcmpReport& report, ByteSpan quote, bool v6) {
   const TypeAndCode type = type_of(report.error, v6);
   Bytes message = {type.type, type.code, 0, 0};

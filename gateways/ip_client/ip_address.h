@@ -41,7 +41,7 @@ struct IpPrefix {
   friend auto operator<=>(const IpPrefix&, const IpPrefix&) = default;
 };
 
-/// Returns the address with all bits behind the first `bits` cleared.
+/// Returns the address with all bits after the first `bits` cleared.
 IpAddress masked(IpAddress address, unsigned bits);
 
 std::string to_string(const IpPrefix& prefix);

@@ -16,11 +16,11 @@ using std::chrono::seconds;
 
 namespace {
 
-constexpr Duration kSweep = seconds(1);         // while datagrams wait
+constexpr Duration kSweep = seconds(1);         // interval of the sweep while datagrams wait
 constexpr Duration kDropNews = seconds(60);     // at most one line for each reason in this time
-constexpr Duration kNodeAway = seconds(10);     // until senders are told
-constexpr std::size_t kHashOctetsMax = 128;     // of a datagram, to recognise it
-constexpr Duration kLifetimeMin = seconds(60);  // of a U_PDU at the node
+constexpr Duration kNodeAway = seconds(10);     // wait until senders get an ICMP error
+constexpr std::size_t kHashOctetsMax = 128;     // octets of the payload in the hash
+constexpr Duration kLifetimeMin = seconds(60);  // limits for the lifetime of a U_PDU at the node
 constexpr Duration kLifetimeMax = seconds(600);
 constexpr Duration kLifetimeUnheard = seconds(300);  // a call and an answer at 75 bit/s
 
@@ -36,7 +36,7 @@ static_assert(static_cast<unsigned>(Drop::dhcp) - static_cast<unsigned>(Drop::md
 static_assert(static_cast<unsigned>(DatagramFault::address) ==
               static_cast<unsigned>(Drop::address));
 
-/// Drops that are part of normal service and need no line in the log.
+/// True for drops that are part of normal service and need no line in the log.
 bool is_expected(Drop reason) {
   return (reason >= Drop::mdns && reason <= Drop::rule) || reason == Drop::segment_under_way;
 }
@@ -45,7 +45,7 @@ std::uint32_t whole_seconds(Duration d) {
   return static_cast<std::uint32_t>(std::chrono::ceil<seconds>(d).count());
 }
 
-/// Hash of the parts of a datagram that routers leave alone (FNV-1a).
+/// Returns a hash of the parts of a datagram that routers do not change (FNV-1a).
 std::uint64_t identity_of(const Datagram& datagram, ByteSpan octets) {
   std::uint64_t hash = 0xcbf29ce484222325;
   const auto take = [&](ByteSpan more) {
@@ -139,7 +139,7 @@ void IpClientCore::send(const Route& route, const Datagram& datagram, Bytes octe
       drop(Direction::to_air, Drop::station_silent, &datagram);
       return report(IcmpError::host_unreachable, datagram, octets);
     }
-    silent.probe_at = now_ + config_.retry_min;  // until the node reports on this one
+    silent.probe_at = now_ + config_.retry_min;  // the report on it sets the next try
   }
   if (datagram.v6 && !route.station.group && !ipv6_peers_.takes_ipv6(now_, route.station)) {
     if (ipv6_peers_.ask(now_, route.station)) send_ipv6_notice(route.station, true);
@@ -174,7 +174,7 @@ void IpClientCore::send_ipv6_notice(Address station, bool answer_wanted) {
 }
 
 void IpClientCore::on_ipv6_notice(Address station, const Ipv6Notice& notice) {
-  if (!has_ipv6_row(station)) return;  // we would refuse its datagrams
+  if (!has_ipv6_row(station)) return;  // source_allowed() refuses its datagrams
   ipv6_peers_.on_heard(now_, station);
   if (notice.answer_wanted && ipv6_peers_.answer(now_, station)) send_ipv6_notice(station, false);
 }
@@ -195,8 +195,8 @@ void IpClientCore::enqueue(const Line& line, Packet packet) {
   queue_.push(line, std::move(packet));
 }
 
-/// True if the node still has the same segment: TCP repeats it because the air is slow, and ARQ
-/// delivers it or reports that it cannot.
+/// True if the node still has the same segment. TCP repeats it because the air is slow. The copy is
+/// not needed, because ARQ delivers the segment or reports that it cannot.
 bool IpClientCore::under_way(Address address, const FlowKey& flow,
                              const TcpSegment& segment) const {
   if (segment.sequence_octets() == 0) return false;
@@ -271,8 +271,9 @@ void IpClientCore::on(const gateways::SisIndication& event) {
   to_interface_.push_back({Bytes(octets.begin(), octets.end())});
 }
 
-/// A source must be one of the hosts behind the station, by the table. Without this check at least
-/// our own addresses are refused, and IPv6 unless the table has it.
+/// Returns true if the table assigns the source to the station. If `check_sources` is false, every
+/// IPv4 source is allowed, and an IPv6 source if the table has a row for it. Our own addresses are
+/// never allowed.
 bool IpClientCore::source_allowed(const Datagram& datagram, Address station) const {
   const auto& own = config_.own_addresses;
   if (std::find(own.begin(), own.end(), datagram.source) != own.end()) return false;
@@ -363,14 +364,15 @@ bool IpClientCore::is_silent(Address address) const {
 
 void IpClientCore::on_heard(Address address) {
   const auto found = stations_.find(address);
-  if (found == stations_.end()) return;  // stations that we send nothing need no state
+  if (found == stations_.end()) return;  // a station that we send nothing to needs no state
   found->second.heard_at = now_;
   if (!found->second.silent_since) return;
   found->second.silent_since.reset();
   emit(IpEvent::Kind::station_answering, address);
 }
 
-// A refusal soon after the station was heard is a fade, which TCP survives; what waits stays.
+// Counts the station as silent and drops its datagrams. A refusal soon after the station was heard
+// has no effect, because it comes from a fade, and TCP survives a fade.
 void IpClientCore::on_not_answered(Address address) {
   Station& failed = station(address);
   if (failed.heard_at && now_ - *failed.heard_at < config_.retry_min) return;
@@ -450,8 +452,8 @@ bool IpClientCore::has_room(const Line& line, const PacketQueue::Head& head) {
   return to.window.has_room(head.octets, head.priority);
 }
 
-/// Takes the most urgent datagram of all lines that have room; among equals, of the station that
-/// was served longest ago.
+/// Takes the datagram with the highest priority from all lines that have room. If several have it,
+/// the station that was served longest ago goes first.
 std::optional<SisUnidata> IpClientCore::next_unidata() {
   if (!bound_ || !flow_on_ || queue_.empty()) return std::nullopt;
   std::optional<Line> best;
@@ -551,9 +553,9 @@ void IpClientCore::drop(Direction direction, Drop reason, const Datagram* datagr
   emit(IpEvent::Kind::datagrams_dropped, from.value_or(Address()), std::move(detail));
 }
 
-// STANDARD: an error goes only to hosts on our side, so it never costs time on the air. Its source
-// is the unreachable host unless the operator gives an address: a host drops what comes from its
-// own address through an interface.
+// STANDARD: an error goes only to hosts on our side, so it uses no time on the air. Its source is
+// the unreachable host unless the operator gives an address, because a host drops a datagram that
+// comes from its own address through an interface.
 void IpClientCore::report(IcmpError error, const Datagram& datagram, ByteSpan octets,
                           std::size_t mtu) {
   if (!may_report(datagram)) return;
@@ -567,7 +569,8 @@ void IpClientCore::report(IcmpError error, const Datagram& datagram, ByteSpan oc
       {icmp_error({error, mtu, from.value_or(datagram.destination)}, octets, datagram)});
 }
 
-/// Returns the counters of the conversation; nothing if too many others are younger.
+/// Returns the counters of the conversation. Returns nothing if the table is full of conversations
+/// that were active lately.
 IpClientCore::Conversation* IpClientCore::conversation(const FlowKey& flow) {
   const auto found = conversations_.find(flow);
   if (found != conversations_.end()) {
@@ -587,7 +590,7 @@ IpClientCore::Conversation* IpClientCore::conversation(const FlowKey& flow) {
   return &made;
 }
 
-/// Takes over the counts of the queue.
+/// Copies the counts of the queue into the counters.
 void IpClientCore::count_queue() {
   const PacketQueue::Stats& queue = queue_.stats();
   CounterSet<Drop>& drops = drops_[static_cast<std::size_t>(Direction::to_air)];

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The IP client of Annex F (F.12) between its interface and the subnetwork, without either.
+// The IP client of Annex F (F.12) between the network interface and the subnetwork. The core has no
+// I/O and no clock.
 //
 // A shell calls on_datagram() for each datagram that the host sends through the interface, and
 // on_sis() for each event of the SIS client. After every call it drains poll_action() and sets one
 // timer. Datagrams from the host are checked, matched with the drop rules, routed to a station or
-// group, classified, fragmented if they are too large, and queued. poll_action() hands over what
-// the next transmission can take: for ARQ by the confirmations (HandoverWindow), without ARQ by the
-// measured rate. Each datagram is one U_PDU from its first octet (F.12.2).
+// group, classified, fragmented if they are too large, and queued. poll_action() hands over as much
+// as the next transmission can take. For ARQ the confirmations decide how much that is
+// (HandoverWindow), and without ARQ the measured rate. Each datagram is one U_PDU from its first
+// octet (F.12.2).
 //
-// Every limit is per station first. A station that does not answer has at most two datagrams with
-// the node; then its datagrams are refused with ICMP at once, and one is tried at growing
+// Every limit is per station first. A station that has not answered gets a further datagram only
+// while fewer than two of the same or a higher priority are with the node. After the station counts
+// as silent, its datagrams are refused with ICMP at once, and one datagram is tried at growing
 // intervals.
 #pragma once
 
@@ -49,10 +52,10 @@ class IpClientCore {
     RouteTable routes;
     QosConfig qos;
     DropConfig drops;
-    std::vector<IpAddress> own_addresses;  // of the interface; illegal as a source from the air
-    bool check_sources = true;             // a source must be behind the station that sends it
-    bool fragment = true;          // false: a datagram that is too large is refused as with DF
-    bool report_not_bound = true;  // protocol unreachable, if no IP client is at the station
+    std::vector<IpAddress> own_addresses;   // of the interface; refused as a source from the air
+    bool check_sources = true;              // true if the table must assign a source to its station
+    bool fragment = true;                   // if false, each datagram is treated as with DF
+    bool report_not_bound = true;           // report a station without an IP client
     std::optional<IpAddress> icmp_from_v4;  // default: the destination of the datagram
     std::optional<IpAddress> icmp_from_v6;
     std::uint32_t icmp_burst = 10;
@@ -61,21 +64,21 @@ class IpClientCore {
     gateways::HandoverWindow::Config window;
     PacketQueue::Config queue;
     std::size_t station_outstanding_max = 512;  // U_PDUs with the node for one station
-    std::size_t outstanding_max = 1024;         // for all stations
-    std::size_t unheard_outstanding_max = 128;  // for all stations that have not answered
-    double line_rate_bps = 1200;  // for non-ARQ, if neither ARQ nor the node tells one
+    std::size_t outstanding_max = 1024;         // U_PDUs with the node for all stations
+    std::size_t unheard_outstanding_max = 128;  // for stations that have not answered
+    double line_rate_bps = 1200;  // rate for non-ARQ if neither ARQ nor the node gives one
     // Bounds of the age of a waiting datagram. Between them the age follows the turnaround.
     Duration age_min = std::chrono::seconds(15);
     Duration age_max = std::chrono::seconds(300);
-    Duration age_unheard = std::chrono::seconds(120);  // before the station has answered
-    // A silent station is tried after this time, which doubles each time.
+    Duration age_unheard = std::chrono::seconds(120);  // age before the station has answered
+    // A silent station is tried again after this time. The time doubles up to `retry_max`.
     Duration retry_min = std::chrono::seconds(10);
     Duration retry_max = std::chrono::seconds(300);
     Duration loop_memory = std::chrono::minutes(10);
     std::size_t loop_memory_max = 4096;  // datagrams
-    std::size_t flows_max = 1024;        // that are counted
+    std::size_t flows_max = 1024;        // conversations that are counted
   };
-  /// Give these octets to the interface.
+  /// Gives a datagram to the interface.
   struct ToInterface {
     Bytes octets;
   };
@@ -88,9 +91,10 @@ class IpClientCore {
   // Events in. `now` never goes backwards.
   void on_datagram(Instant now, Bytes octets);
   void on_sis(Instant now, const gateways::SisEvent& event);
-  /// The table has changed. What waits for stations that are no longer in it is dropped.
+  /// Call when the table has changed. Datagrams for stations that are no longer in the table are
+  /// dropped.
   void on_routes(Instant now, RouteTable routes);
-  /// The node has told the rate of its mode.
+  /// Call when the node has reported the rate of its mode.
   void on_node_rate(double rate_bps) { node_rate_bps_ = rate_bps; }
   void on_deadline(Instant now);
 
@@ -106,7 +110,7 @@ class IpClientCore {
   std::size_t outstanding() const { return outstanding_.size(); }
   const CounterSet<IpCounter>& counters() const { return counters_; }
   std::uint64_t drops(Direction direction, Drop drop) const { return drops_of(direction)[drop]; }
-  /// The interface did not take a datagram.
+  /// Call when the interface did not take a datagram.
   void on_interface_refused() { counters_.add(IpCounter::interface_refused); }
   /// Appends all counters.
   void list(CounterRows& rows) const;
@@ -127,7 +131,7 @@ class IpClientCore {
     Address station;
     FlowKey flow;
     Datagram datagram;
-    Bytes quote;  // its first octets, for ICMP
+    Bytes quote;  // first octets of the datagram, for ICMP
     Instant handed{};
   };
   struct Seen {
@@ -174,7 +178,7 @@ class IpClientCore {
   bool is_loop(const Datagram& datagram, ByteSpan octets, Address station) const;
   void remember(const Datagram& datagram, ByteSpan octets, Address station);
 
-  /// Counts the drop. `datagram` and `from` are for the log line, which comes seldom.
+  /// Counts the drop. `datagram` and `from` are for the log line. The rate of log lines is limited.
   void drop(Direction direction, Drop reason, const Datagram* datagram = nullptr,
             std::optional<Address> from = {});
   const CounterSet<Drop>& drops_of(Direction direction) const {
@@ -197,11 +201,11 @@ class IpClientCore {
   std::map<gateways::SisRequestId, Outstanding> outstanding_;
   std::uint64_t last_request_ = 0;
   std::uint64_t turn_ = 0;
-  double node_rate_bps_ = 0;  // 0: not told
-  double air_octets_ = 0;     // without ARQ, that the node still had at air_at_
+  double node_rate_bps_ = 0;  // 0 until the node reports it
+  double air_octets_ = 0;     // non-ARQ octets that the node still had at air_at_
   Instant air_at_{};
   std::optional<Instant> sweep_at_;
-  std::unordered_map<std::uint64_t, Seen> seen_;  // from the air, by a hash
+  std::unordered_map<std::uint64_t, Seen> seen_;  // datagrams from the air, by their hash
   std::deque<std::uint64_t> seen_order_;
   std::map<FlowKey, Conversation> conversations_;
   RateLimit icmp_limit_;
@@ -209,7 +213,7 @@ class IpClientCore {
   std::array<std::array<RateLimit, kDrops>, 2> drop_news_;
   CounterSet<IpCounter> counters_;
   std::deque<IpEvent> events_;            // drained after every input
-  std::deque<ToInterface> to_interface_;  // the same
+  std::deque<ToInterface> to_interface_;  // drained after every input
 };
 
 }  // namespace s5066::ip_client

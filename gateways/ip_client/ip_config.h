@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that one s5066-ip needs to know, as plain values.
+// The settings of one s5066-ip, as plain values.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +25,13 @@ struct IpConfig {
   std::uint8_t rank = 0;
 
   std::string interface = "hf0";
-  std::vector<IpPrefix> addresses;  // of the interface; none: an administrator sets them
+  std::vector<IpPrefix> addresses;  // interface addresses; if empty, an administrator sets them
   std::uint16_t mtu = 1500;
-  bool kernel_routes = true;   // a kernel route for each row of the table but the default route
-  bool default_route = false;  // also for the default route
+  bool kernel_routes = true;   // set kernel routes for all rows except the default route
+  bool default_route = false;  // set a kernel route for the default route, too
   std::string control_socket = "/run/s5066/ip-control";
   bool control_group_too = false;
-  std::string node_control_socket;  // of s5066d, for the rate of its mode; empty: not asked
+  std::string node_control_socket;  // socket of s5066d, asked for its rate; empty if not asked
 
   std::vector<Route> routes;
   QosConfig qos;

@@ -10,17 +10,18 @@
 
 namespace s5066::ip_client {
 
-/// Binding, and why datagrams were dropped. The caller adds program and interface.
+/// Returns the state of the binding and the reasons for dropped datagrams. The caller adds the
+/// program and the interface.
 proto::IpStatus ip_status(const IpClientCore& core);
-/// The doors of the proxy, and the stations that have one.
+/// Returns the state of the proxy, and the stations with what is known of their proxies.
 proto::IpProxy ip_proxy(const TcpProxy& proxy);
-/// The connections that the proxy carries.
+/// Adds the streams that the proxy carries.
 void add_streams(const TcpProxy& proxy, proto::IpFlows& flows);
-/// The rows of the table.
+/// Returns the rows of the table.
 proto::IpTable ip_table(const RouteTable& table);
-/// The conversations, and how long their datagrams wait.
+/// Returns the conversations and the times that their datagrams wait.
 proto::IpFlows ip_flows(const IpClientCore& core, Instant now);
-/// The datagrams that wait for each station, and those that the node has.
+/// Returns for each station the datagrams that wait and the datagrams with the node.
 proto::IpQueue ip_queue(const IpClientCore& core, Instant now);
 
 }  // namespace s5066::ip_client

@@ -19,7 +19,7 @@ namespace {
 
 /// An event causes at most as many actions as datagrams wait, and those are bounded.
 constexpr std::size_t kStepsMax = 1'000'000;
-constexpr int kReadsMax = 64;  // before other events have their turn
+constexpr int kReadsMax = 64;  // datagrams read before other events have their turn
 constexpr seconds kInterfaceRetry{5};
 constexpr std::size_t kClientQueueMax = 256;
 constexpr std::size_t kClientUnconfirmedMax = 2048;  // more than the core has outstanding
@@ -66,7 +66,7 @@ sis::Client::Config client_config(const IpConfig& config) {
   return client;
 }
 
-/// Prefixes of the table that get a route in the kernel.
+/// Returns the prefixes of the table that get a route in the kernel.
 std::vector<IpPrefix> wanted_routes(const IpConfig& config) {
   std::vector<IpPrefix> wanted;
   if (!config.kernel_routes) return wanted;
@@ -157,7 +157,7 @@ Result<void> IpService::start() {
   return {};
 }
 
-// The client unbinds and closes; then nothing is left for the io_context to do.
+// The client unbinds and closes. The io_context then has no work left and ends.
 void IpService::stop() {
   LogLine(log_, LogLevel::info, "ip_stopping");
   stopping_ = true;
@@ -175,7 +175,7 @@ Instant IpService::now() const {
   return Instant(std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - started_));
 }
 
-/// Takes over the table, unless the new one has errors.
+/// Reads the table again and takes it over if it has no errors.
 Result<std::string> IpService::reload() {
   Reloaded read = reload_();
   auto table = RouteTable::make(read.config ? read.config->routes : std::vector<Route>());
@@ -281,7 +281,7 @@ void IpService::read_datagrams() {
   wait_for_datagrams();
 }
 
-/// A TCP connection that goes as datagrams is a reason to ask whether the station has a proxy.
+/// Asks whether the station has a proxy when a host opens a TCP connection that goes as datagrams.
 void IpService::look_for_proxy(ByteSpan octets) {
   constexpr std::uint8_t kOpening = TcpSegment::kSyn | TcpSegment::kAck;
   const auto parsed = parse_datagram(octets);
@@ -321,7 +321,7 @@ void IpService::on_sis(const sis::Event& event) {
       to_owner(*ours, gateways::SisRejected{ours->id, rejected->reason});
     }
   } else if (const auto* left = std::get_if<in::Sent>(&event)) {
-    take_request(left->id);  // without ARQ; nothing more will be known
+    take_request(left->id);  // without ARQ no further report comes
   } else if (const auto* unresolved = std::get_if<in::Unresolved>(&event)) {
     if (const auto ours = take_request(unresolved->id)) {
       to_owner(*ours, gateways::SisUnresolved{ours->id});

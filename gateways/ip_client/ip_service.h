@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The running IP client: IpClientCore between the TUN interface, the SIS client, a control socket
-// and one timer, on one io_context. The core decides; this only carries.
+// The running IP client. It connects IpClientCore with the TUN interface, the SIS client, a control
+// socket and a timer, on one io_context. All decisions are in the core.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -39,7 +39,7 @@ extern const control::VerbInfo kReloadVerb;
 /// The result of reading the configuration again.
 struct Reloaded {
   std::optional<IpConfig> config;
-  std::vector<std::string> problems;  // as file:line:column
+  std::vector<std::string> problems;  // each with file:line:column
 };
 
 class IpService {
@@ -49,9 +49,10 @@ class IpService {
   IpService(const IpConfig& config, Reload reload, LogSink& log);
   ~IpService();
 
-  /// Serves until SIGINT or SIGTERM; SIGHUP reads the table again. An error when it cannot start.
+  /// Serves until SIGINT or SIGTERM. SIGHUP reads the table again. Returns an error if the service
+  /// cannot start.
   Result<void> run();
-  /// For tests: the first part of run(); the rest is to run io().
+  /// Does the first part of run(), for tests. The test then runs io().
   Result<void> start();
   boost::asio::io_context& io() { return host_.io(); }
   /// Answers one request of an operator, for tests.
@@ -98,18 +99,18 @@ class IpService {
   boost::asio::steady_timer timer_{host_.io()};
   boost::asio::steady_timer interface_timer_{host_.io()};
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
-  std::optional<IpClientCore> core_;  // from start()
+  std::optional<IpClientCore> core_;  // set by start()
   StepLimit steps_;
   bool draining_ = false;
   bool stopping_ = false;
-  std::optional<TunDevice> device_;  // while the interface is there
+  std::optional<TunDevice> device_;  // present while the interface exists
   std::optional<boost::asio::posix::stream_descriptor> readable_;
-  std::vector<IpPrefix> kernel_routes_;     // that we have added
-  std::deque<gateways::SisEvent> refused_;  // requests that the client did not take
+  std::vector<IpPrefix> kernel_routes_;     // routes that we have added
+  std::deque<gateways::SisEvent> refused_;  // reports on requests that the client did not take
   std::map<sis::RequestId, Request> requests_;
-  std::unique_ptr<TcpProxy> proxy_;  // if it is enabled
+  std::unique_ptr<TcpProxy> proxy_;  // present if the proxy is enabled
   std::unique_ptr<sis::Client> client_;
-  std::optional<gateways::NodeTimeAsker> node_;  // while it is asked for its rate
+  std::optional<gateways::NodeTimeAsker> node_;  // present if the node is asked for its rate
 };
 
 }  // namespace s5066::ip_client

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values that the IP client shows to its shell and to operators.
+// Values that the IP client reports to its shell and to operators.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace s5066::ip_client {
 
 /// Reasons why a datagram is not passed on.
 enum class Drop : std::uint8_t {
-  truncated,  // the first eight are those of DatagramFault, in its order
+  truncated,  // the first eight have the order of DatagramFault
   version,
   header_length,
   total_length,
@@ -26,7 +26,7 @@ enum class Drop : std::uint8_t {
   fragment,
   address,
   hops_spent,
-  mdns,  // the next seven are those of Chatter, in its order
+  mdns,  // the next seven have the order of Chatter
   ssdp,
   llmnr,
   netbios,
@@ -57,7 +57,7 @@ enum class Drop : std::uint8_t {
 inline constexpr std::size_t kDrops = static_cast<std::size_t>(Drop::count);
 
 const CounterTable<Drop>& counter_table(Drop);
-/// Returns the reason as operators see it, such as "no_route".
+/// Returns the name of the reason for operators, such as "no_route".
 std::string_view reason_of(Drop drop);
 
 enum class Direction : std::uint8_t { to_air, from_air };
@@ -98,9 +98,9 @@ struct StationState {
   bool silent = false;
   Duration tried_again_in{};  // while silent
   std::optional<Duration> turnaround;
-  double rate_bps = 0;            // 0 until one is measured
+  double rate_bps = 0;            // 0 until a rate is measured
   std::size_t with_node = 0;      // U_PDUs that are not confirmed
-  std::size_t window_octets = 0;  // that may be with the node
+  std::size_t window_octets = 0;  // octets that may be with the node
   std::size_t waiting = 0;        // datagrams
   std::size_t waiting_octets = 0;
   Duration oldest{};

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stations that take IPv6 directly, which Annex F does not have: one IPv6 datagram is one
-// U_PDU. IPv6 goes only to a station that has said over the air that it takes it, because a client
-// of another make may not expect version 6.
+// The stations that take IPv6 directly, with one IPv6 datagram in one U_PDU. Annex F does not have
+// this. IPv6 goes only to a station that has reported over the air that it takes IPv6, because a
+// client of another make may not expect version 6.
 //
-// The question and its answer are each a datagram that hosts ignore: an IPv6 header from fe80::1 to
-// ff02::1 with hop limit 1 and no next header (59, RFC 8200 4.7), and then eight octets: "S5066",
-// version 1, flags (bit 0: an answer is wanted), 0. A station asks when a host first sends IPv6 to
-// it, and again at growing intervals. A station answers if its own table has an IPv6 row for the
-// asker. Each IPv6 datagram that arrives counts as an answer.
+// The question and its answer are each a datagram that hosts ignore. It has an IPv6 header from
+// fe80::1 to ff02::1 with hop limit 1 and no next header (59, RFC 8200 4.7). Eight octets follow:
+// "S5066", version 1, flags (bit 0: an answer is wanted), 0. A station asks when a host first sends
+// IPv6 to it, and again at growing intervals. A station answers if its own table has an IPv6 row
+// for the asker. Each IPv6 datagram that arrives counts as an answer.
 #pragma once
 
 #include <cstddef>
@@ -24,26 +24,26 @@ struct Ipv6Notice {
   bool answer_wanted = false;
 };
 Bytes encode(const Ipv6Notice& notice);
-/// Returns nothing if the U_PDU is another datagram.
+/// Decodes a notice. Returns nothing if the U_PDU is another datagram.
 std::optional<Ipv6Notice> decode_ipv6_notice(ByteSpan updu);
 
 class Ipv6Peers {
  public:
   static constexpr Duration kAskMin = std::chrono::seconds(60);
   static constexpr Duration kAskMax = std::chrono::hours(1);
-  static constexpr Duration kAnswerMin = std::chrono::seconds(10);  // between two answers
-  static constexpr Duration kMemory = std::chrono::hours(24);       // since it was heard
-  static constexpr unsigned kAskedInVain = 2;                       // until hosts are told
+  static constexpr Duration kAnswerMin = std::chrono::seconds(10);  // time between two answers
+  static constexpr Duration kMemory = std::chrono::hours(24);  // time since the station was heard
+  static constexpr unsigned kAskedInVain = 2;  // hosts get an ICMP error after more questions
 
   /// Returns true if IPv6 may go to the station.
   bool takes_ipv6(Instant now, Address station) const;
-  /// Returns true if a question shall go to the station now, which then counts as sent.
+  /// Returns true if a question is due to the station. The question then counts as sent.
   bool ask(Instant now, Address station);
-  /// Returns true if the station has been asked often enough to call it unable.
+  /// Returns true if the station has not answered after more than kAskedInVain questions.
   bool is_unable(Instant now, Address station) const;
-  /// The station has sent IPv6.
+  /// Call when the station has sent IPv6 or a notice.
   void on_heard(Instant now, Address station);
-  /// Returns true if an answer shall go to the station now, which then counts as sent.
+  /// Returns true if an answer may go to the station now. The answer then counts as sent.
   bool answer(Instant now, Address station);
 
  private:
@@ -52,9 +52,9 @@ class Ipv6Peers {
     std::optional<Instant> answered_at;
     Instant ask_at{};
     Duration ask_again{};
-    unsigned asked = 0;  // since it was heard
+    unsigned asked = 0;  // questions since the station was heard
   };
-  // The table bounds the stations: the caller names only those of its rows.
+  // The table bounds the number of stations, because the caller passes only stations of its rows.
   std::map<Address, Peer> peers_;
 };
 

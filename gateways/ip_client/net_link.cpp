@@ -20,7 +20,7 @@
 namespace s5066::ip_client {
 namespace {
 
-/// Datagrams wait in our own queue, which knows their age; the kernel's queue stays short.
+/// The kernel's queue stays short, because datagrams wait in our own queue, which knows their age.
 constexpr std::uint32_t kQueueLength = 4;
 
 template <typename T>
@@ -79,7 +79,7 @@ InterfaceState state_of(int socket, const std::string& interface) {
   return state;
 }
 
-/// Returns the addresses of one interface, or of all if none is named.
+/// Returns the addresses of one interface, or of all interfaces if none is given.
 std::vector<IpAddress> find_addresses(const std::optional<std::string>& interface) {
   std::vector<IpAddress> found;
   ifaddrs* list = nullptr;

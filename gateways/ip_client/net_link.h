@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Addresses, routes and state of a network interface, by rtnetlink. Changes need CAP_NET_ADMIN;
-// what is already as wanted is left alone, so that an interface that an administrator made works
-// without it.
+// Addresses, routes and state of a network interface, by rtnetlink. Changes need CAP_NET_ADMIN.
+// Addresses and states that are already right are not changed, so that an interface that an
+// administrator has configured works without CAP_NET_ADMIN.
 #pragma once
 
 #include <cstddef>
@@ -21,13 +21,14 @@ class NetLink {
 
   /// Gives the interface this address and the network around it.
   Result<void> add_address(const std::string& interface, const IpPrefix& address);
-  /// Sets the MTU and a short queue, and turns the interface on.
+  /// Sets the MTU and a short queue, and turns the interface on. Does nothing if the interface is
+  /// on and has this MTU.
   Result<void> bring_up(const std::string& interface, std::size_t mtu);
   Result<void> add_route(const std::string& interface, const IpPrefix& prefix);
   Result<void> remove_route(const std::string& interface, const IpPrefix& prefix);
 
-  /// Keeps packets with this mark on the host: a rule for the mark, and a local default route in
-  /// the routing table of the same number, for both versions of IP.
+  /// Keeps packets with this mark on the host, for both versions of IP. Adds a rule for the mark,
+  /// and a local default route in the routing table with the same number.
   Result<void> keep_marked(std::uint32_t mark);
   void release_marked(std::uint32_t mark);
 

@@ -9,8 +9,9 @@
 namespace s5066::ip_client {
 namespace {
 
-/// True if `newer` makes the pure acknowledgement `older` worthless. Equal numbers are duplicate
-/// acknowledgements or window updates, which tell the sender something each.
+/// True if `newer` makes the pure acknowledgement `older` worthless. Acknowledgements with equal
+/// numbers are all kept, because they are duplicate acknowledgements or window updates, and the
+/// sender needs each of them.
 bool supersedes(const TcpSegment& newer, const TcpSegment& older) {
   const std::uint32_t ahead = newer.acknowledgement - older.acknowledgement;
   return newer.is_pure_ack() && older.is_pure_ack() && ahead != 0 && ahead < 0x8000'0000u;
@@ -49,8 +50,9 @@ void PacketQueue::push(const Line& key, Packet packet) {
   make_room(key);
 }
 
-/// Returns the place of a packet in its conversation: the end, but a TCP segment that is sent again
-/// after its copy was dropped goes before the later ones, which its receiver cannot use without it.
+/// Returns the place of a packet in its conversation. The place is the end, except for a TCP
+/// segment that is sent again after its copy was dropped. Such a segment goes before the later
+/// ones, because its receiver cannot use them without it.
 std::deque<Packet>::iterator PacketQueue::place_of(Flow& flow, const Packet& packet) const {
   auto place = flow.packets.end();
   if (!packet.datagram.tcp || packet.datagram.tcp->sequence_octets() == 0) return place;
@@ -105,8 +107,9 @@ void PacketQueue::make_room(const Line& pushed) {
   }
 }
 
-/// Drops from the largest conversation of the lowest priority the datagram that came first. A
-/// repeated segment stands before datagrams that came earlier, and its receiver waits for it.
+/// Drops from the largest conversation of the lowest priority the datagram that came first. The
+/// head is not always the first, because a repeated segment stands before datagrams that came
+/// earlier.
 void PacketQueue::drop_from_largest(LineState& line) {
   for (auto band = line.bands.rbegin(); band != line.bands.rend(); ++band) {
     auto& flows = band->second.flows;
@@ -124,7 +127,7 @@ void PacketQueue::drop_from_largest(LineState& line) {
     ++stats_.overflow;
     return;
   }
-  S5066_ASSERT(false);  // a line that is over its limit holds something
+  S5066_ASSERT(false);  // a line that is over its limit holds datagrams
 }
 
 // --- Out -----------------------------------------------------------------------------------------

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datagrams that wait for the node. There is a line for each station with ARQ, and one for each
-// station or group without, so that a station that never answers delays no other.
+// The queue of datagrams that wait for the node. There is a line for each station with ARQ, and a
+// line for each station or group without ARQ, so that a station that does not answer does not delay
+// the others.
 //
 // In a line the higher priority goes first. Within a priority the conversations share by deficit
-// round robin, and one that has sent little goes first (FQ-CoDel, RFC 8290). Datagrams leave from
-// the head when they have waited too long: at once above `age_max`, and one after the other while
-// the delay stays above `target` (CoDel, RFC 8289). The caller derives these times from the
-// turnaround that it measures, because on HF they are seconds to minutes.
+// round robin, and a conversation that has sent little goes first (FQ-CoDel, RFC 8290). Datagrams
+// that have waited too long are dropped from the head. A datagram older than `age_max` is dropped
+// at once. While the delay stays above `target`, datagrams are dropped one after the other (CoDel,
+// RFC 8289). The caller derives these times from the turnaround that it measures, because on HF
+// they are seconds to minutes.
 //
-// A pure TCP acknowledgement takes the place of an older one of the same connection, and a
-// retransmitted segment that of the copy that still waits. If no copy waits, it goes before the
-// later segments of its connection. A full line drops what came first, wherever that stands.
+// A pure TCP acknowledgement takes the place of an older one of the same connection. A
+// retransmitted segment takes the place of the copy that still waits. If no copy waits, the segment
+// goes before the later segments of its connection. A full line drops the datagram that came first,
+// also if it is not at the head.
 #pragma once
 
 #include <cstddef>
@@ -48,16 +51,16 @@ struct Packet {
 class PacketQueue {
  public:
   struct Config {
-    std::size_t octets_max = 2u << 20;         // of all lines
-    std::size_t line_octets_max = 256u << 10;  // of one line
-    std::size_t packets_max = 4096;            // of all lines
+    std::size_t octets_max = 2u << 20;         // limit for all lines
+    std::size_t line_octets_max = 256u << 10;  // limit for one line
+    std::size_t packets_max = 4096;            // limit for all lines
     std::size_t quantum_octets = 300;          // share of a conversation in one round
-    // Datagrams of a conversation that are looked at for an older copy of a TCP segment, and for
-    // the one that came first.
+    // Number of datagrams of a conversation that are searched for an older copy of a TCP segment,
+    // and for the datagram that came first.
     std::size_t look_back_max = 256;
   };
   struct Limits {
-    Duration target;  // a longer delay for a whole interval costs the head
+    Duration target;  // the head is dropped after a whole interval above it
     Duration interval;
     Duration age_max;
   };
@@ -85,19 +88,20 @@ class PacketQueue {
   explicit PacketQueue(const Config& config) : config_(config) {}
 
   void push(const Line& line, Packet packet);
-  /// Returns the datagram of the line that goes next; first drops what has waited too long.
+  /// Drops the datagrams that have waited too long, then returns the datagram of the line that goes
+  /// next.
   std::optional<Head> head(Instant now, const Line& line, const Limits& limits);
   /// Takes the datagram that head() has just returned.
   Packet pop(const Line& line);
-  /// Drops from the line all heads that are older than `age_max`.
+  /// Drops from each conversation of the line the heads that are older than `age_max`.
   void drop_aged(Instant now, const Line& line, Duration age_max);
-  /// Empties the line and returns what waited there.
+  /// Empties the line and returns its datagrams.
   std::vector<Packet> take_all(const Line& line);
 
   bool empty() const { return packets_ == 0; }
   std::size_t packets() const { return packets_; }
   std::size_t octets() const { return octets_; }
-  /// Returns the lines in which something waits.
+  /// Returns the lines in which datagrams wait.
   std::vector<Line> lines() const;
   std::vector<FlowState> flows() const;
   const Stats& stats() const { return stats_; }
@@ -107,16 +111,16 @@ class PacketQueue {
     std::deque<Packet> packets;
     std::size_t octets = 0;
     std::int64_t deficit = 0;
-    std::optional<Instant> above_until;  // CoDel: drops begin if the delay stays above until then
-    std::optional<Instant> drop_next;    // CoDel: while it drops
+    std::optional<Instant> above_until;  // CoDel: time when drops begin if the delay stays high
+    std::optional<Instant> drop_next;    // CoDel: time of the next drop, while it drops
     std::uint32_t drops = 0;
-    bool fresh = true;  // in `fresh` of its band
+    bool fresh = true;  // true if `place` is in `fresh` of its band
     std::list<FlowKey>::iterator place;
   };
   /// The conversations of one priority.
   struct Band {
     std::map<FlowKey, Flow> flows;
-    std::list<FlowKey> fresh;  // have not had their first quantum
+    std::list<FlowKey> fresh;  // conversations in their first quantum
     std::list<FlowKey> others;
   };
   struct LineState {

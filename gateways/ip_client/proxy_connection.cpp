@@ -12,7 +12,7 @@ using boost::system::error_code;
 
 namespace {
 
-/// A SOCKS5 client has this long for its request.
+/// Time that a SOCKS5 client has for its request.
 constexpr std::chrono::seconds kRequestTime{30};
 /// A client that speaks first does so within this time after it has its connection.
 constexpr std::chrono::milliseconds kFirstOctetsTime{150};
@@ -65,7 +65,8 @@ void ProxyConnection::admit() {
   wait_for_first_octets();
 }
 
-/// The reply may wait in the kernel when the socket is closed.
+/// Sends the reply and ends the connection. The kernel still sends the reply after the socket is
+/// closed.
 void ProxyConnection::refuse(Socks5::Reply reply) {
   write(Socks5::answer(reply));
   end();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One TCP connection of the proxy and the stream that it belongs to. Memory is bounded by one read
-// buffer here and by the limits of the stream: the socket is read only while the stream takes
-// octets, and the stream gives no more than the application has taken.
+// buffer here and by the limits of the stream. The socket is read only while the stream takes
+// octets. The stream delivers only a limited number of octets that the application has not taken.
 #pragma once
 
 #include <array>
@@ -27,15 +27,15 @@ class ProxyConnection : public std::enable_shared_from_this<ProxyConnection> {
   struct Hooks {
     /// A SOCKS5 client wants this server. The proxy answers by admit() or refuse().
     std::function<void(const Self&)> requested;
-    /// The SOCKS5 client said something else, or nothing for too long.
+    /// The SOCKS5 client sent no valid request in time.
     std::function<void(const Self&)> nonsense;
-    /// Time to open the stream: the first octets are there, or did not come soon.
+    /// The proxy opens the stream now, because the first octets have come or have not come in time.
     std::function<void(const Self&)> ready;
-    /// Returns how many octets the stream took.
+    /// Passes octets to the stream. Returns how many octets the stream took.
     std::function<std::size_t(const Self&, ByteSpan)> read;
     std::function<void(const Self&)> read_end;
     std::function<void(const Self&, std::size_t)> written;
-    /// The connection is over: regularly, or because it failed.
+    /// The connection has ended. `failed` is false if both directions ended in order.
     std::function<void(const Self&, bool failed)> over;
   };
 
@@ -45,20 +45,20 @@ class ProxyConnection : public std::enable_shared_from_this<ProxyConnection> {
   void serve_socks();
   void admit();
   void refuse(Socks5::Reply reply);
-  /// Sends what is written and closes.
+  /// Sends the octets that are written, then closes.
   void end();
-  /// An intercepted connection: the server is the local address.
+  /// Serves an intercepted connection. The server is the local address of the socket.
   void serve_intercepted(const streams::Target& target);
 
   // Our side of a stream that a far end opened.
   void serve_connected();
 
-  /// The stream takes octets again.
+  /// Call when the stream takes octets again.
   void on_writable();
-  /// Octets of the stream for the application.
+  /// Sends octets of the stream to the application.
   void write(Bytes octets);
   void write_end();
-  /// Closes without a call of any hook; with `reset` by RST.
+  /// Closes the socket and calls no hook. If `reset` is true, the application sees a reset (RST).
   void close(bool reset);
 
   const streams::Target& target() const { return target_; }

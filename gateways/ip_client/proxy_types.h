@@ -23,15 +23,15 @@ struct ProxyAllow {
 struct ProxyConfig {
   bool enabled = true;
   std::string socks_address = "127.0.0.1";
-  std::uint16_t socks_port = 1080;  // 0: no SOCKS5
+  std::uint16_t socks_port = 1080;  // 0 if there is no SOCKS5
   bool transparent = false;
-  Duration rules_retry = std::chrono::minutes(1);  // after nft failed
-  std::vector<ProxyAllow> allow;                   // a far end may connect to nothing else
-  std::optional<Address> name_station;  // resolves names of SOCKS5 clients and of the DNS stub
+  Duration rules_retry = std::chrono::minutes(1);  // wait after nft failed
+  std::vector<ProxyAllow> allow;        // servers that a far end may connect to, and no others
+  std::optional<Address> name_station;  // station that resolves names for SOCKS5 and the DNS stub
   DnsConfig dns;
   bool compress = true;
   std::uint32_t streams_max = 512;
-  Duration connect_time = std::chrono::minutes(1);  // for all addresses of a server together
+  Duration connect_time = std::chrono::minutes(1);  // limit for all addresses of a server
   std::uint8_t priority = 4;
   std::uint8_t interactive_priority = 6;
 };

@@ -17,7 +17,7 @@ Error bad(const Route& route, const std::string& what) {
   return Error{ErrorCode::bad_field, to_string(route.prefix) + ": " + what};
 }
 
-/// Appends what is left of the prefix without the holes inside it, which are in their order.
+/// Appends the prefixes that cover `prefix` without the holes inside it. The holes must be sorted.
 void cut(const IpPrefix& prefix, std::span<const IpPrefix> holes, std::vector<IpPrefix>& out) {
   if (holes.empty()) {
     out.push_back(prefix);
@@ -84,7 +84,7 @@ std::vector<IpPrefix> RouteTable::prefixes_where(
   is_wanted.reserve(routes_.size());
   for (const Route& route : routes_) is_wanted.push_back(wanted(route));
   std::vector<IpPrefix> found;
-  // Longer prefixes inside a prefix come right after it.
+  // The map sorts longer prefixes inside a prefix right after it.
   for (auto outer = by_prefix_.begin(); outer != by_prefix_.end(); ++outer) {
     if (!is_wanted[outer->second]) continue;
     std::vector<IpPrefix> holes;

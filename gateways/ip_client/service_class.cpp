@@ -18,7 +18,7 @@ std::uint8_t precedence_priority(std::uint8_t traffic_class) {
   return static_cast<std::uint8_t>((traffic_class >> 5) * 2);
 }
 
-/// Table F-8. Combinations that it leaves open use ARQ.
+/// True if Table F-8 selects ARQ. A combination that the table leaves open uses ARQ.
 bool tos_wants_arq(std::uint8_t traffic_class) {
   const std::uint8_t bits = traffic_class & kAllTosBits;
   return bits != kDelay && bits != kCost;

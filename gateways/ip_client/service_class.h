@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quality of service (F.12.4): how the TOS octet of a datagram selects the priority and the
-// delivery mode of its U_PDU.
+// Quality of service (F.12.4). The TOS octet of a datagram selects the priority and the delivery
+// mode of its U_PDU.
 #pragma once
 
 #include <array>
@@ -26,8 +26,8 @@ struct QosConfig {
   };
   QosMode mode = QosMode::diffserv;
   std::array<Class, 64> by_dscp = default_classes();
-  std::uint8_t priority = 0;  // with `off`
-  std::uint8_t repeats = 1;   // of non-ARQ to a group: sent 1 + this often
+  std::uint8_t priority = 0;  // priority for the mode `off`
+  std::uint8_t repeats = 1;   // non-ARQ to a group is sent 1 + this many times
 
   /// Table 9 of F.12.4.2: the priority is twice the class selector.
   static std::array<Class, 64> default_classes();

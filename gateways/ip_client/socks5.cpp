@@ -22,7 +22,8 @@ Bytes Socks5::answer(Reply reply) {
   return {kVersion, static_cast<std::uint8_t>(reply), 0, kIpv4, 0, 0, 0, 0, 0, 0};
 }
 
-/// The answer to the greeting may still wait when the request behind it is refused.
+/// Appends the reply and fails. The answer to the greeting may still be in `out_` when the request
+/// after it is refused.
 void Socks5::fail(const Bytes& reply) {
   append(out_, reply);
   state_ = State::failed;

@@ -24,18 +24,19 @@ class Socks5 {
     address_not_supported = 8,
   };
   enum class State : std::uint8_t { greeting, request, requested, failed };
-  static constexpr std::size_t kOctetsMax = 2 + 255 + 4 + 1 + 255 + 2;  // before the first reply
+  /// Limit for the octets of the greeting and the request together.
+  static constexpr std::size_t kOctetsMax = 2 + 255 + 4 + 1 + 255 + 2;
 
-  /// Takes octets of the client. Those behind the request stay in rest().
+  /// Takes octets of the client. Octets after the request stay in rest().
   void on_octets(ByteSpan octets);
-  /// Octets to send, once.
+  /// Returns the octets to send to the client, once. Returns nothing if there are none.
   std::optional<Bytes> poll_reply();
   State state() const { return state_; }
-  /// The server that is wanted, from `requested` on.
+  /// Returns the server that the client wants. Valid from the state `requested` on.
   const streams::Target& target() const { return target_; }
   const Bytes& rest() const { return in_; }
 
-  /// The answer to the request.
+  /// Returns the answer to the request.
   static Bytes answer(Reply reply);
 
  private:

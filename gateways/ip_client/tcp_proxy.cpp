@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t kStepsMax = 1'000'000;
 constexpr std::chrono::seconds kAcceptRetry{1};
 constexpr Duration kRefusedLogInterval = std::chrono::minutes(1);
-constexpr std::size_t kAddressesMax = 8;  // of one name that are tried
+constexpr std::size_t kAddressesMax = 8;  // limit for the addresses of one name that are tried
 constexpr int kBacklog = 128;
 
 IpAddress ip_of(const asio::ip::address& address) {
@@ -55,7 +55,7 @@ streams::StreamsConfig core_config(const ProxyConfig& config) {
 
 }  // namespace
 
-/// A server that a far end wants and that is not connected yet.
+/// A connection to a server that a far end wants, until it is made.
 struct TcpProxy::Dial {
   explicit Dial(asio::io_context& io) : resolver(io), socket(io), timer(io) {}
   streams::StreamId id;
@@ -65,8 +65,8 @@ struct TcpProxy::Dial {
   asio::steady_timer timer;
   std::chrono::steady_clock::time_point until{};
   std::uint64_t attempt = 0;             // number of the address that is tried
-  std::vector<Tcp::endpoint> addresses;  // to be tried, last one first
-  std::vector<Bytes> early;              // octets that came meanwhile, bounded by the stream
+  std::vector<Tcp::endpoint> addresses;  // addresses to be tried, beginning with the last
+  std::vector<Bytes> early;              // octets from the far end; the stream bounds them
   bool ended = false;
   bool over = false;
 };
@@ -135,7 +135,7 @@ void TcpProxy::stop() {
   dials_.clear();
   if (dns_) dns_->stop();
   far_questions_.clear();
-  // Applications see a reset, because the octets that wait are lost.
+  // The connections are reset, so that applications see that the waiting octets are lost.
   for (const Connection& connection : connections_) connection->close(true);
   connections_.clear();
   by_stream_.clear();
@@ -196,11 +196,12 @@ void TcpProxy::open_transparent() {
   accept(*transparent_v4_, v4_retry_, true);
   transparent_v6_ = transparent_listener(true);
   if (transparent_v6_) accept(*transparent_v6_, v6_retry_, true);
-  set_rules();  // shows at once whether the host lets us
+  set_rules();  // shows at once whether the host allows the rules
 }
 
-/// Gives connections to the stations that have a proxy to our listeners, and no others: also if a
-/// wider prefix of the table leads to a station with a proxy.
+/// Sets the rules so that connections to stations with a proxy come to our listeners, and no
+/// others. If a prefix of a station without a proxy is inside a wider prefix of a station with one,
+/// its connections are not intercepted.
 void TcpProxy::set_rules() {
   if (!transparent_v4_ || stopping_) return;
   TproxyPlan plan{.interface = interface_};
@@ -270,7 +271,7 @@ void TcpProxy::accept(Tcp::acceptor& acceptor, asio::steady_timer& retry, bool i
           accepted(std::move(socket), intercepted);
           return accept(acceptor, retry, intercepted);
         }
-        // No file descriptors are left. They come back when connections end.
+        // No file descriptors are left. Descriptors become free when connections end.
         retry.expires_after(kAcceptRetry);
         retry.async_wait([this, &acceptor, &retry, intercepted](error_code cancelled) {
           if (!cancelled && !stopping_) accept(acceptor, retry, intercepted);
@@ -294,7 +295,7 @@ void TcpProxy::accepted(Tcp::socket socket, bool intercepted) {
   if (!intercepted) return connection->serve_socks();
   const IpAddress address = error ? IpAddress() : ip_of(server.address());
   if (error || !station_for(to_string(address))) {
-    // Only a connection to the listener itself comes here.
+    // A connection to the address of the listener itself comes here.
     counters_.add(ProxyCounter::no_station);
     connection->close(true);
     connections_.erase(connection);
@@ -303,15 +304,15 @@ void TcpProxy::accepted(Tcp::socket socket, bool intercepted) {
   connection->serve_intercepted({to_string(address), server.port()});
 }
 
-/// Logs one line a minute. The counters have the rest.
+/// Logs at most one line a minute. The counters count all refusals.
 void TcpProxy::log_refused(std::string_view reason) {
   if (refused_logged_at_ && now() < *refused_logged_at_ + kRefusedLogInterval) return;
   refused_logged_at_ = now();
   LogLine(log_, LogLevel::warning, "connection_refused").kv("reason", reason);
 }
 
-/// Returns the station that resolves names: the configured one, or the one that is the next hop of
-/// the default route, or the only one.
+/// Returns the station that resolves names. The configured station comes first, then the next hop
+/// of the default route, then the only station of the table.
 std::optional<Address> TcpProxy::station_of_names() const {
   if (config_.name_station) return config_.name_station;
   std::optional<Address> only;
@@ -358,7 +359,7 @@ void TcpProxy::open_stream(const Connection& connection) {
   }
   connection->stream = *opened;
   by_stream_[*opened] = connection;
-  // The first octets follow before the core is asked for a U_PDU, or there are none.
+  // The loop runs later, so that the first octets are written before the core makes a U_PDU.
   asio::post(io_, [this] { loop_.run(); });
 }
 
@@ -400,7 +401,7 @@ std::optional<streams::StreamId> TcpProxy::ask_far_resolver(ByteSpan question) {
     log_refused("no station resolves names; set name_station");
     return std::nullopt;
   }
-  // Compression makes so few octets no fewer.
+  // Compression does not help for so few octets.
   const auto opened = core_.request_open(now(), *station, kFarResolver, false);
   if (!opened) return std::nullopt;
   core_.request_write(now(), *opened, question);
@@ -408,8 +409,8 @@ std::optional<streams::StreamId> TcpProxy::ask_far_resolver(ByteSpan question) {
   return *opened;
 }
 
-/// Connects a stream of the far end to the resolver of this host. A resolver whose address is that
-/// of our own stub would ask by radio and is left out.
+/// Connects a stream of the far end to the resolver of this host. A resolver with the address of
+/// our own stub is left out, because it would ask by radio.
 void TcpProxy::dial_resolver(const std::shared_ptr<Dial>& dial) {
   if (!config_.dns.answer) return not_allowed(dial, "dns.answer is false");
   const auto resolvers =
@@ -428,7 +429,7 @@ void TcpProxy::dial_resolver(const std::shared_ptr<Dial>& dial) {
   connect_next(dial);
 }
 
-/// Returns false for octets of a far end that are no DNS question and go to our resolver.
+/// Returns false if a far end sends octets to our resolver that are not DNS questions.
 bool TcpProxy::is_valid_question(streams::StreamId id, ByteSpan octets) {
   const auto found = far_questions_.find(id);
   if (found == far_questions_.end()) return true;
@@ -544,12 +545,13 @@ std::vector<TcpProxy::Tcp::endpoint> TcpProxy::listeners() const {
   return found;
 }
 
-/// A far end that reached our listeners could use the radio as an application of this host.
+/// Returns true if the address and port reach one of our listeners. A far end must not reach them,
+/// because it could then use the radio as an application of this host can.
 bool TcpProxy::is_own_listener(const IpAddress& address, std::uint16_t port) const {
   const auto reaches = [&](const Tcp::endpoint& listener) {
     if (listener.port() != port) return false;
     const IpAddress at = ip_of(listener.address());
-    // The kernel takes the unspecified address of a server for loopback.
+    // The kernel connects to loopback if the address of a server is unspecified.
     if (!at.is_unspecified())
       return at == address || (address.is_unspecified() && at.is_loopback());
     if (address.is_loopback() || address.is_unspecified()) return true;
@@ -619,7 +621,7 @@ void TcpProxy::not_allowed(const std::shared_ptr<Dial>& dial, std::string_view r
   dial_failed(dial, ResetCode::not_allowed);
 }
 
-/// Tries the next address for its part of the time that is left.
+/// Tries the next address. Each address gets an equal part of the time that is left.
 void TcpProxy::connect_next(const std::shared_ptr<Dial>& dial) {
   const std::uint64_t attempt = ++dial->attempt;
   const auto left = dial->until - std::chrono::steady_clock::now();

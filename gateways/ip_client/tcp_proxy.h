@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The TCP proxy: SOCKS5 and intercepted connections on this side, connections to servers for the
-// far ends, and StreamsCore between them. The IP client gives it the events of its SIS client and
-// sends its U_PDUs.
+// The TCP proxy. It serves SOCKS5 and intercepted connections on this side, and connects to servers
+// for the far ends. StreamsCore carries the octets between the two ends. The IP client gives it the
+// events of its SIS client and sends its U_PDUs.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -35,11 +35,13 @@ class TcpProxy {
  public:
   struct Hooks {
     std::function<void(gateways::SisUnidata)> send;
-    /// The table in use.
+    /// Returns the table in use.
     std::function<const RouteTable&()> routes;
-    /// Puts rules of interception in force; by default those of the kernel.
+    /// Puts the rules of interception in force. If this function is empty, the proxy sets the rules
+    /// of the kernel.
     std::function<Result<void>(const TproxyPlan&)> set_rules;
-    /// Resolvers for questions of far ends, unless the configuration names one.
+    /// Returns the resolvers for questions of far ends. Not used if the configuration names a
+    /// resolver.
     std::function<std::vector<IpAddress>()> resolvers = resolvers_of_host;
   };
 
@@ -47,14 +49,14 @@ class TcpProxy {
            Hooks hooks, std::uint64_t seed, LogSink& log);
   ~TcpProxy();
 
-  /// Opens the listeners. What cannot be opened is logged, and the rest works.
+  /// Opens the listeners. A listener that cannot be opened is logged, and the others work.
   void start();
   void stop();
 
   void on_sis(const gateways::SisEvent& event);
-  /// The host opens a TCP connection through the interface, past the proxy.
+  /// Call when the host opens a TCP connection through the interface and not through the proxy.
   void on_connection_by_ip(Address station);
-  /// The table has changed.
+  /// Call when the table has changed.
   void on_routes() { set_rules(); }
 
   const streams::StreamsCore& core() const { return core_; }
@@ -125,7 +127,7 @@ class TcpProxy {
   std::optional<Tcp::acceptor> transparent_v4_;
   std::optional<Tcp::acceptor> transparent_v6_;
   boost::asio::steady_timer rules_retry_;
-  // Each listener has its own, so that one does not cancel the wait of another.
+  // Each listener has its own timer, so that one listener does not cancel the wait of another.
   boost::asio::steady_timer socks_retry_;
   boost::asio::steady_timer v4_retry_;
   boost::asio::steady_timer v6_retry_;
@@ -133,7 +135,7 @@ class TcpProxy {
   std::set<Connection> connections_;
   std::map<streams::StreamId, Connection> by_stream_;
   std::map<streams::StreamId, std::shared_ptr<Dial>> dials_;
-  std::unique_ptr<DnsStub> dns_;                          // if it has an address
+  std::unique_ptr<DnsStub> dns_;                          // present if dns.address is set
   std::map<streams::StreamId, DnsFrames> far_questions_;  // streams of far ends to our resolver
   CounterSet<ProxyCounter> counters_;
   std::optional<Instant> refused_logged_at_;

@@ -27,7 +27,7 @@ std::string table_name(const std::string& interface) {
 
 std::string remove_script(const std::string& interface) {
   const std::string name = table_name(interface);
-  // Adding first makes the removal succeed when there is none.
+  // The table is added first so that its removal succeeds if there was none.
   return "add table inet " + name + "\ndelete table inet " + name + "\n";
 }
 
@@ -73,8 +73,8 @@ Result<void> run_nft(const std::string& script) {
   if (failed != 0) {
     return Error{ErrorCode::not_found, "the program nft is missing; install the package nftables"};
   }
-  // nft reads all of its input before it acts. A pipe to one that has ended gives EPIPE, because
-  // the programs of this suite ignore SIGPIPE.
+  // nft reads all of its input before it acts. If nft has ended, write() gives EPIPE, because the
+  // programs of this suite ignore SIGPIPE.
   for (std::size_t at = 0; at < script.size();) {
     const auto wrote = ::write(write_script.get(), script.data() + at, script.size() - at);
     if (wrote < 0 && errno == EINTR) continue;
