@@ -21,8 +21,10 @@ namespace {
 constexpr std::size_t kStepsMax = 1'000'000;
 constexpr int kReadsMax = 64;  // datagrams read before other events have their turn
 constexpr seconds kInterfaceRetry{5};
-constexpr std::size_t kClientQueueMax = 256;
-constexpr std::size_t kClientUnconfirmedMax = 2048;  // more than the core has outstanding
+/// Requests that the SIS client holds, and those that wait for an answer. Both are more than the
+/// core has outstanding, because the core hands over all that the window admits before the client
+/// sends.
+constexpr std::size_t kClientRequestsMax = 2048;
 
 LogLevel level_of(IpEvent::Kind kind) {
   switch (kind) {
@@ -61,8 +63,8 @@ sis::Client::Config client_config(const IpConfig& config) {
   client.core.rank = config.rank;
   client.core.service = {.mode = sis::TransmissionMode::arq,
                          .confirmation = sis::Confirmation::node};
-  client.core.queue_max = kClientQueueMax;
-  client.core.unconfirmed_max = kClientUnconfirmedMax;
+  client.core.queue_max = kClientRequestsMax;
+  client.core.unconfirmed_max = kClientRequestsMax;
   return client;
 }
 
