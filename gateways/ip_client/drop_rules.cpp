@@ -4,14 +4,18 @@
 namespace s5066::ip_client {
 namespace {
 
+/// Ports of UDP, and also of TCP where the service has both: a TCP connection may have any other of
+/// these numbers as the port of its client.
 struct PortRange {
   Chatter chatter;
   std::uint16_t first;
   std::uint16_t last;
+  bool also_tcp = false;
 };
 constexpr PortRange kChatterPorts[] = {
-    {Chatter::dhcp, 67, 68},     {Chatter::netbios, 137, 139}, {Chatter::dhcp, 546, 547},
-    {Chatter::ssdp, 1900, 1900}, {Chatter::mdns, 5353, 5353},  {Chatter::llmnr, 5355, 5355},
+    {Chatter::dhcp, 67, 68},     {Chatter::netbios, 137, 139, true},
+    {Chatter::dhcp, 546, 547},   {Chatter::ssdp, 1900, 1900},
+    {Chatter::mdns, 5353, 5353}, {Chatter::llmnr, 5355, 5355, true},
 };
 
 /// Messages of ICMPv6 between neighbours: MLD 130 to 132 and 143, discovery 133 to 137.
@@ -62,6 +66,8 @@ std::optional<Chatter> chatter_of(const Datagram& datagram, ByteSpan octets) {
     return Chatter::ipv6_discovery;
   }
   for (const PortRange& range : kChatterPorts) {
+    const bool tcp = datagram.protocol == kTcp;
+    if (tcp && !range.also_tcp) continue;
     if (has_port(datagram, range.first, range.last)) return range.chatter;
   }
   return std::nullopt;

@@ -389,6 +389,11 @@ TEST_F(IpClientTest, chatter_is_dropped_and_can_be_carried) {
   start({.routes = *RouteTable::make(table), .drops = {.carried = {Chatter::mdns}}});
   give(udp(100, {.destination = 0xE00000FB}, 5353, 5353));
   EXPECT_EQ(sent.size(), 2u);
+  // A connection may have such a number as a port, except where the service runs over TCP, too.
+  give(tcp({.to = 1900}));
+  EXPECT_EQ(sent.size(), 3u);
+  give(tcp({.to = 139}));
+  EXPECT_EQ(sent.size(), 3u);
 }
 
 TEST_F(IpClientTest, the_operators_rules_drop_what_all_their_fields_fit) {
