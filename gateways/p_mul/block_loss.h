@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Remembers the share of blocks that each node missed of the first round of its last messages. A
-// node that misses many gets the PDUs for it alone by ARQ.
+// Remembers the share of blocks that each node lost in the first round of its last messages. If a
+// node loses many blocks, PDUs for this node alone go by ARQ.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,8 @@ class BlockLoss {
   BlockLoss(double high_from, std::size_t nodes_max)
       : high_from_(high_from), nodes_max_(nodes_max) {}
 
-  /// Call once a message, with the share of its blocks that the first list of the node names.
+  /// Call once for each message. `share` is the part of its blocks that the first list of the node
+  /// names as missing.
   void note(NodeId node, double share) {
     const auto [known, fresh] = shares_.try_emplace(node, share);
     if (!fresh) known->second = (known->second + share) / 2;
@@ -29,7 +30,7 @@ class BlockLoss {
  private:
   double high_from_;
   std::size_t nodes_max_;
-  std::map<NodeId, double> shares_;  // smoothed
+  std::map<NodeId, double> shares_;  // smoothed share of lost blocks, 0..1
 };
 
 }  // namespace s5066::p_mul

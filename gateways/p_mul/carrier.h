@@ -11,8 +11,8 @@
 
 namespace s5066::p_mul {
 
-/// Tells the kind of a PDU. Over UDP each use has a port of its own; over STANAG 5066 the PDU type
-/// names it.
+/// Tells the use of a PDU. Over UDP it selects the port. Over STANAG 5066 the PDU type alone tells
+/// it.
 enum class Use : std::uint8_t {
   data,          // Address, Data, Parity, Discard
   ack,           // Ack
@@ -31,8 +31,8 @@ struct OutgoingPdu {
   Target target;
   Use use = Use::data;
   std::uint8_t priority = 0;
-  Duration lifetime{};    // dropped if not sent within this time
-  bool reliable = false;  // goes to one node, by the bearer's own acknowledgement if it has one
+  Duration lifetime{};    // the bearer drops the PDU if it is not sent within this time
+  bool reliable = false;  // true: the PDU goes to one node, by ARQ if the bearer has it
   Bytes octets;
 };
 

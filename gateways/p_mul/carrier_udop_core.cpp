@@ -14,7 +14,8 @@ namespace {
 constexpr Duration kMeasureMin = std::chrono::seconds(2);
 constexpr std::size_t kSourceAt = 8;  // offset of Source_ID in a PDU
 
-// Annex F names the priorities of U_PDUs as ACP 142 does its own, the other way round.
+// Converts a priority of P_MUL, where 0 is the most urgent, to a priority of U_PDUs, where 8 is the
+// most urgent here.
 std::uint8_t sis_priority(std::uint8_t priority) {
   return static_cast<std::uint8_t>(8 - std::min<std::uint8_t>(priority, 8));
 }
@@ -42,9 +43,10 @@ void DrainEstimate::on_handed(Instant now, std::uint8_t sis_priority, std::size_
   handed_since_ += octets;
 }
 
-// The node turns the flow on at the same fill each time, so that what it was given between two such
-// times is what it has sent between them. It must have been busy for that: a pause between the turn
-// and the next offer would make it look slow, so it counts only where the flow was off for longer.
+// The node turns the flow on at the same fill of its queues each time. It has therefore sent as
+// much between two such times as it was given between them. The measured rate would be too low if
+// the node had been idle, so a measurement counts only if the flow was off for at least as long as
+// it was on.
 void DrainEstimate::on_flow(Instant now, bool on) {
   if (std::exchange(flow_on_, on) == on) return;
   if (!on) {
@@ -104,7 +106,8 @@ bool CarrierUdopCore::ready() const {
   return bound_ && flow_on_ && !silent_ && requests_.empty();
 }
 
-// A node that does not answer its link must not stop data to other nodes.
+// The limit is for each node, so that a node that does not answer does not stop data to other
+// nodes.
 std::set<NodeId> CarrierUdopCore::arq_full() const {
   std::map<NodeId, std::size_t> counts;
   for (const auto& [id, pdu] : arq_) ++counts[std::get<NodeId>(pdu.target)];
@@ -129,7 +132,7 @@ std::optional<Address> CarrierUdopCore::address_of(const Target& target) const {
     return at == config_.groups.end() ? std::nullopt : std::optional(at->second);
   }
   const auto* node = std::get_if<NodeId>(&target);
-  if (node == nullptr) return std::nullopt;  // nobody can join a group here
+  if (node == nullptr) return std::nullopt;  // a host cannot join a group over STANAG 5066
   if (config_.node_is_address) return Address{node->value & Address::kMax};
   for (const auto& table : {&config_.nodes, &learned_}) {
     if (const auto at = table->find(*node); at != table->end()) return at->second;
@@ -137,8 +140,9 @@ std::optional<Address> CarrierUdopCore::address_of(const Target& target) const {
   return std::nullopt;
 }
 
-// ARQ is cheaper than P_MUL to a single node that loses much, because it repeats D_PDUs and not
-// whole blocks. The transmitter asks for ARQ in the PDU. SAP 7 is for non-ARQ data only.
+// For a single node that loses many blocks, ARQ takes less air time than the rounds of P_MUL,
+// because it repeats D_PDUs and not whole blocks. The P_MUL transmitter asks for ARQ by `reliable`.
+// SAP 7 is for non-ARQ data only.
 bool CarrierUdopCore::may_use_arq(const OutgoingPdu& pdu) const {
   return pdu.reliable && config_.sap != kUdopSap && std::holds_alternative<NodeId>(pdu.target);
 }
@@ -213,8 +217,8 @@ void CarrierUdopCore::on(Instant now, const gateways::SisBound& event) {
   mtu_ = event.mtu;
 }
 
-// PDUs that were with the node are gone. The rounds of P_MUL bring those with acknowledgement
-// again; messages without acknowledgement have to be submitted anew.
+// The PDUs that the node had are lost. P_MUL sends them again in later rounds if the message is
+// acknowledged. A message without acknowledgement must be submitted again.
 void CarrierUdopCore::on(Instant now, const gateways::SisLost&) {
   bound_ = flow_on_ = false;
   arq_.clear();

@@ -3,11 +3,11 @@
 // and RCOP, and is never divided. PDUs to groups and to ordinary nodes go without ARQ. A PDU to one
 // node goes by ARQ if it asks for that and the SAP allows both services.
 //
-// S_DATA_FLOW alone controls the flow, without an assumed rate. The core estimates when the node
-// will have transmitted its data, because answers can come only after that. The node does not
-// report it for non-ARQ data, so the rate is measured: between two times at which the node turns
-// the flow on, it has transmitted the data that it was given in between. Before the first
-// measurement the core uses a configured rate.
+// Only S_DATA_FLOW controls the flow. The core estimates when the node will have transmitted its
+// data, because answers can come only after that. The node does not report this time for non-ARQ
+// data, so the core measures the rate: between two times at which the node turns the flow on, it
+// has transmitted the data that it was given between them. Before the first measurement the core
+// uses a configured rate.
 #pragma once
 
 #include <array>
@@ -44,17 +44,17 @@ class DrainEstimate {
   void on_flow(Instant now, bool on);
   /// Call when the connection to the node is lost. The node then has none of our data.
   void on_lost(Instant now);
-  /// Call when the node's silence (EMCON) begins or ends. Its data stays while it is silent, and
-  /// the time does not count in the rate.
+  /// Call when the silence of our node (EMCON) begins or ends. The data stays in the node during
+  /// the silence, and that time does not count for the rate.
   void on_silence(Instant now, bool silent);
 
   double rate_bps() const { return rate_bps_; }
   bool measured() const { return measured_; }
-  /// Returns when everything that was handed over has left.
+  /// Returns the time when all data that was handed over will have left.
   Instant clear_at(Instant now) const;
-  /// Returns when everything of that priority has left. The node sends the most urgent first,
-  /// except for less urgent octets that it has already prepared for transmission, which take at
-  /// most `prepared_max`.
+  /// Returns the time when all data of that priority and of higher priorities will have left. The
+  /// node sends the most urgent data first. Only less urgent data that it has already prepared for
+  /// transmission comes before; it takes at most `prepared_max`.
   Instant clear_at(Instant now, std::uint8_t sis_priority, Duration prepared_max) const;
 
  private:
@@ -74,20 +74,20 @@ class DrainEstimate {
 
 class CarrierUdopCore {
  public:
-  /// s5066d prepares two transmissions without ARQ of at most 127.5 s each, and nothing overtakes a
-  /// U_PDU that is in them.
+  /// Longest time for data that s5066d has prepared. It prepares two transmissions without ARQ of
+  /// at most 127.5 s each, and a more urgent U_PDU does not overtake a U_PDU in them.
   static constexpr Duration kHeldByNodeMax = std::chrono::seconds(255);
 
   struct Config {
     SapId sap = kMmhsSap;  // of both stations
     std::uint16_t application = kPMulApplication;
     bool node_is_address = false;     // the number of a node is the address of its station
-    std::map<NodeId, Address> nodes;  // the station of each node, which alone may speak for it
+    std::map<NodeId, Address> nodes;  // station of each node; PDUs from others are refused
     std::map<GroupId, Address> groups;
     std::uint8_t repeats = 0;              // 0..15: non-ARQ data is sent 1 + this often
     double rate_bps = 300;                 // used until a rate is measured
-    std::size_t arq_outstanding_max = 16;  // PDUs to one node that are not confirmed
-    std::size_t learned_max = 1024;        // addresses of nodes that are in no table
+    std::size_t arq_outstanding_max = 16;  // unconfirmed PDUs to one node
+    std::size_t learned_max = 1024;        // remembered addresses of nodes that are not in `nodes`
     Duration lifetime_max = std::chrono::hours(24);
   };
 
@@ -95,27 +95,27 @@ class CarrierUdopCore {
 
   // Events in.
   void on_sis(Instant now, const gateways::SisEvent& event);
-  /// Call when our own EMCON begins or ends. While it lasts, no data goes to the node. PDUs that
-  /// P_MUL had handed over and the node has not got are dropped; the rounds of P_MUL send those
-  /// with acknowledgement again.
+  /// Call when our own EMCON begins or ends. No data goes to the node during EMCON. PDUs that P_MUL
+  /// has handed over and that the node has not got are dropped. P_MUL sends them again in later
+  /// rounds if the message is acknowledged.
   void on_silence(Instant now, bool silent);
-  /// Call when another user of the SAP has handed over data without ARQ, of so many octets with
-  /// their repeats. They take time on the same line.
+  /// Call when another user of the SAP has handed over data without ARQ, because the data takes
+  /// time on the same line. `octets` includes the repeats.
   void on_other_handed(Instant now, std::uint8_t sis_priority, std::size_t octets);
-  /// The largest PDU is the MTU less 6 octets: `too_large` above that. `queue_full` if there is no
-  /// room, `not_found` for a target without an address.
+  /// Sends a PDU of at most the MTU less 6 octets. Fails with `too_large` for a larger PDU, with
+  /// `queue_full` if there is no room, and with `not_found` for a target without an address.
   Result<void> request_send(Instant now, OutgoingPdu pdu);
 
-  // Outputs. ready() is true if there is room for one more PDU, except by ARQ to a node of
-  // arq_full().
+  // Outputs. ready() is true if there is room for one more PDU. A PDU by ARQ to a node of
+  // arq_full() is refused all the same.
   bool ready() const;
   /// Returns the nodes for which the limit of unconfirmed PDUs by ARQ is reached.
   std::set<NodeId> arq_full() const;
   std::optional<gateways::SisUnidata> poll_unidata();
   std::optional<Bytes> poll_datagram();
-  /// Returns when everything that was handed over has left.
+  /// Returns the time when all data that was handed over will have left.
   Instant clear_at(Instant now) const;
-  /// Returns when everything of that priority of P_MUL has left.
+  /// Returns the time when all PDUs of that P_MUL priority will have left.
   Instant clear_at(Instant now, std::uint8_t priority) const;
   std::size_t pdu_octets_max() const { return mtu_ - gateways::kRcopHeaderBytes; }
   bool bound() const { return bound_; }

@@ -49,9 +49,9 @@ Result<std::unique_ptr<CarrierUdp>> CarrierUdp::open(asio::io_context& io, const
   return carrier;
 }
 
-// A socket that is bound to one address gets no datagrams to a group. Of several sockets that are
-// bound to any address only one gets datagrams to our address. Therefore there are both kinds if we
-// have an address of our own.
+// A socket that is bound to one address gets no datagrams to a group. If several sockets are bound
+// to any address, only one of them gets a datagram to our address. Therefore, if `listen` is set,
+// open() makes sockets of both kinds.
 Result<void> CarrierUdp::open_port(asio::io_context& io, std::uint16_t number,
                                    std::uint32_t address) {
   auto port = std::make_unique<Port>(io);

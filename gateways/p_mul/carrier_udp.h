@@ -20,7 +20,7 @@ class CarrierUdp {
   struct Config {
     CarrierUdpCore::Config core{};
     std::uint32_t interface = 0;  // our IPv4 address for multicast; 0: the system chooses
-    std::uint32_t listen = 0;     // our address for unicast; 0: any
+    std::uint32_t listen = 0;     // our IPv4 address for unicast; 0: any
     std::uint8_t hops = 1;        // hop limit of multicast datagrams
   };
   using OnDatagram = std::function<void(ByteSpan)>;
@@ -54,7 +54,7 @@ class CarrierUdp {
   OnDatagram on_datagram_;
   Socket out_;
   std::vector<std::unique_ptr<Port>> ports_;
-  Socket* data_ = nullptr;  // the socket among them that joins groups
+  Socket* data_ = nullptr;  // the socket of `ports_` that joins dynamic groups
 };
 
 }  // namespace s5066::p_mul

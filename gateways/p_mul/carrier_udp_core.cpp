@@ -41,7 +41,7 @@ std::optional<UdpEndpoint> CarrierUdpCore::endpoint_of(const OutgoingPdu& pdu) c
   return UdpEndpoint{at->second, port};
 }
 
-// The standard calls this time PDU_DELAY.
+// The rate gives the time between two PDUs, which the standard calls PDU_DELAY.
 double CarrierUdpCore::rate_of(const OutgoingPdu& pdu) const {
   const auto* group = std::get_if<GroupId>(&pdu.target);
   if (group == nullptr) return config_.rate_bps;
@@ -59,7 +59,8 @@ Result<void> CarrierUdpCore::request_send(Instant now, const OutgoingPdu& pdu) {
     return Error{ErrorCode::not_found, "the station or group has no address in the configuration"};
   }
   const double bits = 8.0 * static_cast<double>(pdu.octets.size() + kIpOctets);
-  // A timer that comes late costs no rate, and an idle time earns no burst.
+  // A timer that is late by up to kTimerLate does not lower the rate. An idle time does not allow a
+  // burst afterwards.
   clear_at_ = std::max(clear_at_, now - kTimerLate) + from_seconds(bits / rate_of(pdu));
   counters_.add(CarrierCounter::sent);
   datagrams_.push_back({*to, pdu.octets});

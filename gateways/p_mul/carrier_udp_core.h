@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// P_MUL over UDP multicast on a LAN: the address and port of each datagram, the rate, and the nodes
-// for which a host may speak. One PDU is one datagram. The ID of a node without a table entry is
-// its IPv4 address.
+// P_MUL over UDP multicast on a LAN. The core chooses the address and port of each datagram, keeps
+// the rate, and refuses datagrams of a node that come from an address of another host. One PDU is
+// one datagram. A node without a table entry has its ID as its IPv4 address.
 #pragma once
 
 #include <cstdint>
@@ -42,15 +42,15 @@ class CarrierUdpCore {
     std::map<NodeId, std::uint32_t> nodes{};
     std::map<GroupId, std::uint32_t> groups{};
     std::uint32_t global_group = 0xEF010101;      // 239.1.1.1
-    double rate_bps = 50e6;                       // for all that we send, IP headers included
-    std::map<GroupId, double> group_rates_bps{};  // for each group with a rate of its own
-    std::size_t pdu_octets_max = 1472;            // an Ethernet frame holds this PDU undivided
+    double rate_bps = 50e6;                       // rate of all datagrams with IP headers
+    std::map<GroupId, double> group_rates_bps{};  // rates of groups that have their own
+    std::size_t pdu_octets_max = 1472;            // largest PDU that fits one Ethernet frame
   };
 
   explicit CarrierUdpCore(const Config& config);
 
   // Events in.
-  /// Returns false if the datagram must not be handed on.
+  /// Returns true if the datagram may be handed to P_MUL.
   bool on_datagram(std::uint32_t from, ByteSpan octets);
   Result<void> request_send(Instant now, const OutgoingPdu& pdu);
 
@@ -60,7 +60,7 @@ class CarrierUdpCore {
   // Outputs.
   bool ready(Instant now) const { return now >= clear_at_ && datagrams_.empty(); }
   std::optional<UdpDatagram> poll_datagram();
-  /// Returns when the next PDU may go.
+  /// Returns the time when the next PDU may be sent.
   Instant clear_at() const { return clear_at_; }
   /// Returns the multicast addresses whose datagrams the core accepts.
   std::vector<std::uint32_t> groups() const;

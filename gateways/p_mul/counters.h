@@ -85,7 +85,7 @@ enum class PMulGroupCounter : std::uint8_t {
 };
 const CounterTable<PMulGroupCounter>& counter_table(PMulGroupCounter);
 
-/// Both carriers have these, with the label carrier=udop or carrier=udp.
+/// The counters of both carriers. The label carrier=udop or carrier=udp tells them apart.
 enum class CarrierCounter : std::uint8_t {
   sent,
   sent_arq,

@@ -16,7 +16,8 @@ std::uint8_t coefficient(std::size_t row, std::size_t column) {
   return gf_inv(static_cast<std::uint8_t>((kGroupBlocksMax + row) ^ column));
 }
 
-/// Every output is a sum of inputs, weighted by one row of the matrix.
+/// Returns the product of the matrix and the inputs. Each output is the sum of all inputs, weighted
+/// by one row of the matrix.
 std::vector<Bytes> multiply(std::vector<std::uint8_t>& matrix, std::vector<Bytes>& inputs,
                             std::size_t outputs, std::size_t octets) {
   std::vector<Bytes> results(outputs, Bytes(octets));
@@ -103,7 +104,7 @@ std::map<std::size_t, Bytes> recover(std::size_t blocks,
   std::vector<std::uint8_t> inverse(square.size());
   const int singular =
       gf_invert_matrix(square.data(), inverse.data(), static_cast<int>(missing.size()));
-  S5066_ASSERT(singular == 0);  // no square part of a Cauchy matrix is
+  S5066_ASSERT(singular == 0);  // every square part of a Cauchy matrix can be inverted
   auto blocks_made = multiply(inverse, sums, missing.size(), octets);
   std::map<std::size_t, Bytes> made;
   for (std::size_t i = 0; i < missing.size(); ++i) made[missing[i]] = std::move(blocks_made[i]);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parity across the blocks of one message, so that any lost block can be made up for by any parity
-// row of its group (docs/decisions/0005).
+// Parity across the blocks of one message. Any row of parity of a group can replace any lost block
+// of the group (docs/decisions/0005).
 //
-// The blocks of a message are dealt to G = ceil(total / 160) groups like cards: block number n is
+// The blocks of a message are assigned in turn to G = ceil(total / 160) groups: block number n is
 // column (n - 1) / G of group (n - 1) mod G. Parity number p is row p / G of group p mod G. An
 // octet of row r is the sum over the columns c of inverse((160 + r) XOR c) times the octet of the
-// block, in GF(2^8) with the polynomial 0x11D; blocks that are shorter or not there count as octets
-// of 0. Every square part of that matrix can be inverted (Cauchy), so k blocks and rows of a group
-// of k blocks are enough, whichever they are.
+// block, in GF(2^8) with the polynomial 0x11D. A block that is too short is filled with octets of
+// 0. Every square part of that matrix can be inverted (Cauchy matrix). Any k blocks and rows
+// therefore recover a group of k blocks.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ inline constexpr std::size_t kGroupRowsMax = 96;
 /// Maps block and parity numbers to groups, columns and rows.
 class BlockGroups {
  public:
-  /// `total` is the number of blocks, at least one.
+  /// `total` is the number of blocks. It is at least 1.
   explicit BlockGroups(std::uint16_t total);
 
   std::size_t count() const { return count_; }

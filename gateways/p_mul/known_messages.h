@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Remembers messages that were committed here, so that they are acknowledged again, and not
-// delivered again, when they come once more. When the memory is full, the message whose time is
-// over first is forgotten.
+// Remembers messages that were committed here. When such a message comes again, it is acknowledged
+// again, but not delivered again. When the memory is full, the message with the earliest `until` is
+// forgotten.
 //
 // A message is unreleased as long as its transmitter may not know that it is committed.
 #pragma once
@@ -23,7 +23,8 @@ class KnownMessages {
     Instant until{};
     Instant expires{};  // after this time another message may have its number
     OwedAck owing;
-    /// The message is from before our start, so it is unknown whether it was acknowledged.
+    /// True: the message was committed before our start, so it is unknown whether it was
+    /// acknowledged.
     bool before_start = false;
   };
 
@@ -42,8 +43,8 @@ class KnownMessages {
 
   void release(const MessageName& name) { unreleased_.erase(name); }
   void set_unreleased(const MessageName& name) { unreleased_.insert(name); }
-  /// Call when our own EMCON is over. Messages from before the start may then be acknowledged
-  /// again.
+  /// Call when our own EMCON ends. Messages from before the start that end after `ending_after` are
+  /// then unreleased, so that they can be acknowledged again.
   void set_unreleased_before_start(Instant ending_after);
   const std::set<MessageName>& unreleased() const { return unreleased_; }
   bool is_unreleased(const MessageName& name) const { return unreleased_.contains(name); }

@@ -5,9 +5,11 @@
 //   - a message's number and the running numbers of its destinations, taken from counters that are
 //     committed before the message is handed down, and handed down again unchanged after a restart;
 //   - the outcome for each destination: a destination that ended is not handed down again;
-//   - what was received: content, source and number are committed before Committed is answered, and
-//     remembered until the expiry plus a margin, because a lost acknowledgement brings them again.
-// The core keeps all else in memory: after a restart the peers are asked again.
+//   - the received messages: content, source and number are committed before on_committed is
+//   called,
+//     and remembered until the expiry plus a margin, because the transmitter repeats the message
+//     after a lost acknowledgement.
+// The core keeps all other state in memory. After a restart it asks the other nodes again.
 #pragma once
 
 #include <algorithm>
@@ -23,13 +25,13 @@
 
 namespace s5066::p_mul {
 
-/// Number of a node of the P_MUL community: Source_ID and Destination_ID on the air. 0 is no node.
+/// Number of a P_MUL node: Source_ID or Destination_ID on the air. 0 stands for no node.
 struct NodeId {
   std::uint32_t value = 0;
   friend auto operator<=>(const NodeId&, const NodeId&) = default;
 };
 
-/// Number of a configured set of nodes that one transmission reaches. 0 is no group.
+/// Number of a configured set of nodes that one transmission reaches. 0 stands for no group.
 struct GroupId {
   std::uint32_t value = 0;
   friend auto operator<=>(const GroupId&, const GroupId&) = default;
@@ -41,15 +43,16 @@ struct MessageKey {
   friend auto operator<=>(const MessageKey&, const MessageKey&) = default;
 };
 
-/// Names a message on the air: the MSID is unique for its source only.
+/// Identifies a message on the air. The message number (MSID) is unique for its source only.
 struct MessageName {
   NodeId source;
   std::uint32_t message_id = 0;
   friend auto operator<=>(const MessageName&, const MessageName&) = default;
 };
 
-/// Returns the message number that follows `last`, the largest ever used here (0: none). Numbers
-/// follow the calendar, so that a lost spool does not bring old numbers back.
+/// Returns the message number that follows `last`, the largest number used here (0: none). Numbers
+/// are not below the time of day in seconds, so that old numbers are not used again after the spool
+/// was lost.
 constexpr std::uint32_t next_message_id(std::uint32_t last, UtcSeconds now) {
   return std::max(last + 1, static_cast<std::uint32_t>(now.value));
 }
@@ -58,27 +61,28 @@ constexpr std::uint32_t next_message_id(std::uint32_t last, UtcSeconds now) {
 
 struct Destination {
   NodeId node;
-  // Counts the messages for this node, so that the node notices a gap. 0: no answer is wanted; only
-  // a node that is configured for this understands it.
+  // Counts the messages for this node, so that the node notices a gap. 0: the message wants no
+  // answer; the node must be configured for that.
   std::uint32_t sequence = 0;
   friend bool operator==(const Destination&, const Destination&) = default;
 };
 
-/// Asked by request_submit(now, Submission) -> Result<Accepted>. Every destination of an accepted
-/// submission ends with exactly one DestinationEnded.
+/// The argument of request_submit, which returns Accepted or an error. Every destination of an
+/// accepted submission ends with exactly one DestinationEnded.
 struct Submission {
   MessageKey key;
   std::uint32_t message_id = 0;  // from next_message_id
   std::uint8_t priority = 6;     // 0 is the most urgent
   UtcSeconds expiry;
   std::vector<Destination> destinations;  // each node once, at least one
-  std::optional<GroupId> group;  // absent: the core chooses one that reaches all destinations
+  std::optional<GroupId> group;  // absent: the core chooses a group that has all destinations
   bool acknowledged = true;      // false: sent as often as configured, without an answer
-  /// 0: the core chooses; after a restart, the value that it chose.
+  /// 0: the core chooses the size. After a restart it is the size that the core chose before.
   std::uint16_t block_octets = 0;
   Bytes content;
-  // Rows of parity for each block that are sent ahead, for nodes that cannot ask; absent: the value
-  // of the round rules. The end of the message is then told as often as the rules allow at most.
+  // Rows of parity for each block that are sent in the first round, for nodes that cannot ask
+  // again. Absent: the value of the round rules. If it is present and the message is not
+  // acknowledged, the end of the round is marked as often as the core allows.
   std::optional<double> parity_ahead{};
 };
 
@@ -94,11 +98,11 @@ struct Accepted {
 // --- Up ------------------------------------------------------------------------------------------
 
 enum class Outcome : std::uint8_t {
-  delivered,  // the node has committed it and has acknowledged it
-  sent,       // without acknowledgement, as often as configured
-  expired,    // the time was up before the node gave a final answer
-  cancelled,  // by request
-  suspended,  // by request; the same submission comes again
+  delivered,  // the node has committed and acknowledged the message
+  sent,       // the message was sent as often as configured, without acknowledgement
+  expired,    // the lifetime ended before the node acknowledged the whole message
+  cancelled,  // request_cancel ended it
+  suspended,  // request_suspend ended it; the same submission follows again later
   failed,     // see the reason
 };
 
@@ -111,21 +115,21 @@ struct DestinationEnded {
   bool unanswered = false;  // the node was sent something and did not answer in time
 };
 
-/// A complete message. It is not acknowledged over the air until on_committed(now, name). After
-/// on_not_committed(now, name) it is offered again after a while. Restarts and lost
-/// acknowledgements also bring it again, so a second commit of one name must change nothing.
+/// A complete message. It is acknowledged over the air after on_committed(now, name). After
+/// on_not_committed(now, name) it is offered again after a while. It may also come again after a
+/// restart or a lost acknowledgement, so a second commit of one name must change nothing.
 struct Received {
   MessageName name;
   std::uint8_t priority = 0;
   UtcSeconds expiry;
   Bytes content;
-  std::vector<NodeId> destinations{};  // destinations that it was announced to, as far as heard
+  std::vector<NodeId> destinations{};  // destinations in the Address_PDUs that were received
   std::size_t block_octets = 0;        // size of each block except the last
-  bool one_way = false;                // no answer is wanted
+  bool one_way = false;                // the sender wants no answer
 };
 
-/// Some blocks of a message that wants no answer, when no more of it is to come. It is not
-/// acknowledged.
+/// The received blocks of an incomplete message that wants no answer. It is reported when no more
+/// PDUs of the message are expected, and it is not acknowledged.
 struct ReceivedPart {
   MessageName name;
   UtcSeconds expiry;
@@ -135,9 +139,9 @@ struct ReceivedPart {
 /// An event for the log; nothing depends on it.
 struct MessageNews {
   enum class Kind : std::uint8_t {
-    round_started,      // octets: of this transmission
-    round_sent,         // the bearer has transmitted the whole round
-    partly_received,    // a node's list has come; octets: still missing there
+    round_started,      // a round has begun; octets: its blocks and parity
+    round_sent,         // the whole round was handed to the bearer
+    partly_received,    // a node has sent its list; octets: its missing blocks
     sequence_gap,       // a number does not follow the last one from this source
     discarded_by_peer,  // the source withdrew a half-received message
     receive_expired,    // a half-received message was not completed in time
@@ -156,8 +160,8 @@ struct MessageNews {
   GroupId group{};  // for group_unheard; 0: any dynamic group
 };
 
-/// A destination that did not answer, or that is in EMCON and has been sent the message as often as
-/// configured. Its message is the first to be suspended when others need the room.
+/// A destination that did not answer, or that is in EMCON and has got the message as often as
+/// configured. Its message is suspended first when other messages need the room.
 struct Unanswered {
   MessageKey key;
   NodeId node;
@@ -167,6 +171,6 @@ using MessageEvent =
     std::variant<DestinationEnded, Received, MessageNews, Unanswered, ReceivedPart>;
 
 /// Call on_known(now, MessageName, expiry) at the start for each message that the spool remembers
-/// as received. It is acknowledged again, but not delivered again.
+/// as received. Such a message is acknowledged again, but not delivered again.
 
 }  // namespace s5066::p_mul

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tells if this station may transmit (EMCON). The operator and the subnetwork
-// (S_SUBNET_AVAILABILITY, A.2.1.26) can each silence it. Each order holds until its author
-// withdraws it; that of the subnetwork also outlives a lost connection.
+// (S_SUBNET_AVAILABILITY, A.2.1.26) can each silence it. The order of each holds until the same one
+// withdraws it. The order of the subnetwork also stays valid after the connection is lost.
 #pragma once
 
 #include <string_view>
@@ -19,8 +19,9 @@ class OwnSilence {
     listened_ |= silent;
     return changed;
   }
-  /// A node that only receives, or whose modem does not work, sends no data of ours. A node also
-  /// reports "receive only" while another client has the channel for itself.
+  /// Call when the node reports its state. The station is silent if the node only receives or if
+  /// its modem does not work, because the node then sends no data of ours. A node also reports
+  /// "receive only" while another client uses the channel exclusively.
   bool on_availability(sis::NodeStatus status) {
     old_word_ = false;
     const bool changed =
@@ -37,10 +38,12 @@ class OwnSilence {
     bound_ = true;
     return old_word_;
   }
-  /// A node tells a client that binds anew its state, unless it is ready.
+  /// Call when the node has reported nothing for a while after a bind. The node is then ready,
+  /// because it reports every other state to a client that binds.
   bool on_no_word() { return bound_ && std::exchange(old_word_, false) && change(by_node_, false); }
 
-  /// True if others could be heard during this silence or the last one, and were not answered.
+  /// True if this station could hear others during this silence or the last one without answering
+  /// them.
   bool listened() const { return listened_; }
   bool silent() const { return by_operator_ || by_node_; }
   bool by_operator() const { return by_operator_; }
@@ -60,7 +63,7 @@ class OwnSilence {
   bool by_node_ = false;
   bool listened_ = false;
   bool bound_ = false;
-  bool old_word_ = false;  // the node's state from before the connection was lost
+  bool old_word_ = false;  // true: by_node_ is from before the connection was lost
 };
 
 }  // namespace s5066::p_mul

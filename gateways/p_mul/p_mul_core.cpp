@@ -102,8 +102,8 @@ void PMulCore::on(Instant now, const DiscardPdu& pdu) {
 void PMulCore::on(Instant now, const ParityPdu& pdu) {
   if (believed(pdu.name.source)) receiver_.on_parity(now, pdu);
 }
-// Without a pool of addresses these PDUs are only counted, because a host on HF cannot join a
-// group.
+// If the pool of addresses is empty, these PDUs are only counted, because a host on HF cannot join
+// a group.
 void PMulCore::on(Instant now, const AnnouncePdu& pdu) {
   counters_.add(PMulCounter::group_pdus);
   if (believed(pdu.name.source)) groups_.on_announce(now, pdu);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One P_MUL node without its bearer: many messages both ways. Takes datagrams and submissions,
-// gives datagrams when the bearer has room for one, and events for the layer above.
+// One P_MUL node without its bearer. It sends and receives many messages at a time. It takes
+// datagrams and submissions. It returns PDUs when the bearer has room, and events for the layer
+// above.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +31,8 @@ class PMulCore {
   struct Config {
     PMulSender::Config sender;
     PMulReceiver::Config receiver;  // `node` is that of the sender
-    // Settings of the bearer, and of the same node as far as the pool is not empty.
+    // Settings of dynamic groups. The node, the checksum and the size of a PDU are those of the
+    // sender.
     PMulGroups::Config groups{};
     DecodeOptions decode{};
     std::vector<NodeId> sources{};  // nodes from which PDUs are accepted; empty: any
@@ -39,7 +41,7 @@ class PMulCore {
   PMulCore(const Config& config, Rng& rng);
 
   // Events in. `now` never goes backwards.
-  /// Call before every other input, and then from time to time, because clocks are set.
+  /// Call before every other input, and then from time to time, because the clock may be set.
   void on_clock(Instant now, UtcSeconds utc) {
     if (utc_.set(now, utc).count() != 0) receiver_.on_clock_set();
   }
@@ -49,12 +51,12 @@ class PMulCore {
     receiver_.on_known(now, name, expiry);
   }
   void on_datagram(Instant now, ByteSpan octets);
-  /// Call when a PDU has been handed to the bearer. A PDU of that priority has left at about
-  /// `clear_at`.
+  /// Call when a PDU has been handed to the bearer. All PDUs of that priority will have left at
+  /// about `clear_at`.
   void on_clear_at(Instant now, std::uint8_t priority, Instant clear_at) {
     sender_.on_clear_at(now, priority, clear_at);
   }
-  /// Tells for which nodes the bearer takes no more PDUs by ARQ for now.
+  /// Sets the nodes for which the bearer takes no more PDUs by ARQ for now.
   void on_arq_full(std::set<NodeId> nodes) { sender_.on_arq_full(std::move(nodes)); }
   void on_committed(Instant now, const MessageName& name) { receiver_.on_committed(now, name); }
   void on_not_committed(Instant now, const MessageName& name) {
@@ -62,13 +64,14 @@ class PMulCore {
   }
   void on_refused(Instant now, const MessageName& name) { receiver_.on_refused(now, name); }
   /// Call when our own EMCON begins or ends, by S_SUBNET_AVAILABILITY or by the operator. No PDU
-  /// leaves while it lasts. `listened`: others could be heard during the silence that ends.
+  /// leaves while it lasts. `listened`: this station could hear others during the silence that
+  /// ends.
   void on_own_silence(Instant now, bool silent, bool listened = true);
-  /// Says whether another node is in EMCON.
+  /// Call when another node enters or leaves EMCON.
   void on_silence_of(Instant now, NodeId node, bool silent) {
     sender_.on_silent(now, node, silent);
   }
-  /// Call when the bearer could not do what poll_membership asked for.
+  /// Call when the bearer could not join a group from poll_membership.
   void on_not_joined(std::uint32_t group) { groups_.on_not_joined(group); }
   void on_deadline(Instant now);
   Result<Accepted> request_submit(Instant now, Submission submission);
@@ -80,15 +83,16 @@ class PMulCore {
     sender_.on_begun_before(now, message_id, expires);
   }
 
-  // Actions out. Drain the events after every input; take PDUs as the bearer has room.
+  // Outputs. Call poll_event after every input until it returns nothing. Call poll_pdu when the
+  // bearer has room.
   std::optional<MessageEvent> poll_event();
-  /// Returns the believed nodes that sent a PDU since the last call.
+  /// Returns an accepted source that has sent a PDU, once for all its PDUs since the last call.
   std::optional<NodeId> poll_heard();
   std::optional<OutgoingPdu> poll_pdu(Instant now);
   bool has_pdu() const {
     return !silent_ && (receiver_.has_pdu() || groups_.has_pdu() || sender_.has_pdu());
   }
-  /// Returns the groups that the bearer is to join or to leave.
+  /// Returns a group that the bearer must join or leave.
   std::optional<PMulGroups::Membership> poll_membership() { return groups_.poll_membership(); }
   std::optional<Instant> next_deadline() const;
 
@@ -117,7 +121,7 @@ class PMulCore {
   PMulSender sender_;
   PMulReceiver receiver_;
   PMulGroups groups_;
-  std::set<NodeId> heard_;  // nodes of config_.sources, if that is not empty
+  std::set<NodeId> heard_;  // accepted sources that have sent a PDU
   std::deque<MessageEvent> events_;
   Seldom refusals_;
   CounterSet<PMulCounter> counters_;

@@ -73,8 +73,8 @@ void PMulGroups::announce(Instant now, Own& own) {
   own.at = now;
 }
 
-// Another node has the address. A Release_PDU says that we do not use it, and the next address is
-// tried.
+// Call when another node has the address. A Release_PDU tells that we do not use it, and another
+// address is chosen.
 void PMulGroups::give_up(Instant now, std::uint32_t message_id, Own& own) {
   release(message_id, own);
   choose(now, own);
@@ -131,7 +131,7 @@ void PMulGroups::on_request(Instant now, const GroupPdu& request) {
     ours = ours || (joined.address == request.group_address && name.source != request.name.source);
   }
   if (!ours) {
-    // An address that is asked for is taken until it is announced, or heard of no more.
+    // A requested address counts as used until its announcement can be expected.
     used_[request.group_address] = {request.name,
                                     now + config_.wait_for_reject * 2 + config_.announce_delay};
   } else if (!silent_ && rejects_.size() < config_.rejects_max) {
@@ -157,8 +157,8 @@ void PMulGroups::on_announce(Instant now, const AnnouncePdu& announce) {
     if (listed) counters_.add(PMulGroupCounter::not_in_pool);
     return;
   }
-  // A transmitter announces no message that has expired by its own clock. If it has expired by
-  // ours, the clocks are apart.
+  // A transmitter does not announce a message that has expired by its own clock. If the message has
+  // expired by our clock, the clocks differ.
   const Instant stated = utc_.instant(announce.expiry) + config_.expiry_margin;
   const Instant most = now + config_.joined_time_max;
   const bool by_our_clock = announce.expiry.value != 0 && stated <= now;
@@ -251,7 +251,7 @@ bool PMulGroups::has_pdu() const {
          std::any_of(own_.begin(), own_.end(), [](const auto& entry) { return entry.second.due; });
 }
 
-// The time to wait for an answer begins when the bearer has the question.
+// The wait for a Reject_PDU begins when the bearer has the Request_PDU.
 std::optional<OutgoingPdu> PMulGroups::poll_pdu(Instant now) {
   for (auto* queue : {&rejects_, &releases_}) {
     if (queue->empty()) continue;

@@ -4,9 +4,9 @@
 // and releases the address when the message is over. A receiver joins the groups that are announced
 // to it. This works only if hosts can join a group: over UDP, not over STANAG 5066.
 //
-// STANDARD: two transmitters that request one address at the same time would both reject it and go
-// on to the next. Here the one with the lower Source_ID keeps the address, and the other takes
-// another one without a Reject_PDU.
+// STANDARD: two transmitters that request the same address at the same time would both reject it
+// and try the next address. Here the transmitter with the lower Source_ID keeps the address, and
+// the other chooses another address without a Reject_PDU.
 #pragma once
 
 #include <cstdint>
@@ -31,14 +31,14 @@ class PMulGroups {
     NodeId node;
     Checksum checksum = Checksum::fletcher;
     std::size_t pdu_octets_max = 2042;
-    // IPv4 addresses for our own messages. We join groups of these addresses only. Empty: no
-    // dynamic groups.
+    // IPv4 addresses for our own messages. We also join only groups with these addresses. Empty:
+    // there are no dynamic groups.
     std::vector<std::uint32_t> pool{};
     Duration wait_for_reject = std::chrono::seconds(5);
-    /// Wait for all announcements, and for stations to join.
+    /// Time for all announcements of a group and for stations to join it.
     Duration announce_delay = std::chrono::seconds(5);
     unsigned announce_count = 5;
-    std::size_t joined_max = 64;  // messages for which we are in a group
+    std::size_t joined_max = 64;  // number of messages for which we may be in a group
     Duration joined_time_max = std::chrono::hours(49);
     Duration expiry_margin = std::chrono::seconds(60);  // tolerated difference between clocks
     /// An address that another node rejected is not used for this time.
@@ -54,7 +54,7 @@ class PMulGroups {
   /// Reports that the destinations of a message have had time to join its group.
   struct Ready {
     std::uint32_t message_id = 0;
-    std::uint32_t address = 0;  // 0: no address is free, and the request is over
+    std::uint32_t address = 0;  // 0: no address is free
   };
 
   PMulGroups(const Config& config, Rng& rng, const UtcClock& utc);
@@ -69,8 +69,8 @@ class PMulGroups {
   /// Call when our own EMCON begins or ends. Reject_PDUs that were owed before it are dropped.
   void on_silent(bool silent);
   void on_deadline(Instant now);
-  /// Asks for an address for a message of ours. An address that the message has already is
-  /// announced again.
+  /// Asks for an address for one of our messages. If the message has an address already, that
+  /// address is announced again.
   void request_group(Instant now, std::uint32_t message_id, std::vector<NodeId> destinations,
                      UtcSeconds expiry);
   void request_release(Instant now, std::uint32_t message_id);
@@ -90,21 +90,21 @@ class PMulGroups {
  private:
   enum class State : std::uint8_t {
     choosing,    // no address was free
-    requesting,  // a Request_PDU is due, or its answer is awaited
-    announcing,  // an Announce_PDU is due, or its delay runs
+    requesting,  // a Request_PDU is due, or the wait for a Reject_PDU runs
+    announcing,  // an Announce_PDU is due, or the delay after it runs
     ready
   };
   /// A message that this node sends to a dynamic group.
   struct Own {
     State state = State::choosing;
     std::uint32_t address = 0;
-    /// A PDU is due as soon as the bearer takes one; otherwise `at` is the next step.
+    /// True: a PDU leaves as soon as the bearer takes one. False: the next step is at `at`.
     bool due = false;
-    bool said = false;  // others know of the address
+    bool said = false;  // true: a Request_PDU for the address was sent
     Instant at{};
     std::vector<NodeId> destinations;
     std::size_t next_destination = 0;
-    unsigned announcements = 0;  // still to come
+    unsigned announcements = 0;  // number of announcements left to send
     UtcSeconds expiry{};
   };
   /// An address of the pool that another node uses.
@@ -135,7 +135,7 @@ class PMulGroups {
   const UtcClock& utc_;
   bool silent_ = false;
   std::map<std::uint32_t, Own> own_;     // by message number
-  std::map<std::uint32_t, Usage> used_;  // by address, which is in the pool
+  std::map<std::uint32_t, Usage> used_;  // by address of the pool
   std::map<MessageName, Joined> joined_;
   std::deque<OutgoingPdu> releases_;
   std::deque<OutgoingPdu> rejects_;

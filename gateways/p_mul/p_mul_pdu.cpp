@@ -25,7 +25,7 @@ struct Header {
   NodeId source;
 };
 
-// Sums do not overflow before the longest PDU ends, so that one division at the end is enough.
+// The sums of the longest PDU do not overflow, so one division at the end is enough.
 struct FletcherSums {
   std::uint64_t c0 = 0;
   std::uint64_t c1 = 0;
@@ -70,7 +70,7 @@ std::uint32_t date32(UtcSeconds date) {
   return static_cast<std::uint32_t>(date.value);
 }
 
-// A range takes three values, so up to three blocks are as short or shorter in plain form.
+// A range takes three values, so a range of up to three blocks is not shorter than a plain list.
 bool worth_a_range(const BlockRange& range) {
   return range.last - range.first >= 3;
 }
@@ -185,9 +185,10 @@ Error too_short(const char* what) {
   return Error{ErrorCode::truncated, what};
 }
 
-// Reads the list in the form of 142A. "from 0 to" is a range. A number that is not above the one
-// before it ends the list, and so does an impossible value; the blocks above are unknown then. A
-// node that lists nothing readable must not count as complete.
+// Reads the list in the form of 142A. "from 0 to" is a range. The list ends at an invalid value, or
+// at a number that is not above the number before it; the state of the blocks above is then
+// unknown. A list without any valid number is an error, because its node must not count as
+// complete.
 Result<AckEntry> decode_list(const MessageName& name, ByteSpan list) {
   AckEntry entry{.name = name};
   const std::size_t values = list.size() / 2;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// P_MUL PDUs (ACP 142 and 142A) as values, their octets, their checksums, and the lists of missing
-// blocks in acknowledgements. All integers are big-endian; one PDU is one datagram of its bearer.
+// P_MUL PDUs (ACP 142 and 142A): their values, their encoding, their checksums, and the lists of
+// missing blocks in acknowledgements. All integers are big-endian. One PDU is one datagram of its
+// bearer.
 //
 // Parity_PDU is our extension (docs/decisions/0005). Its type is unused in the standard, and a node
 // ignores PDUs of unknown types.
@@ -45,7 +46,7 @@ inline constexpr std::uint16_t kBlocksMax = 65535;
 /// the first" and bit 6 "not the last".
 enum class ListPart : std::uint8_t { only = 0x00, first = 0x40, middle = 0xC0, last = 0x80 };
 
-/// Numbers of Data_PDUs, both ends included.
+/// A range of Data_PDU numbers. Both ends are included.
 struct BlockRange {
   std::uint16_t first = 1;
   std::uint16_t last = 1;
@@ -60,22 +61,22 @@ struct DataPdu {
   friend bool operator==(const DataPdu&, const DataPdu&) = default;
 };
 
-/// Address_PDU, FEC_Address_PDU and the Extra forms of both. Without destinations it means that all
-/// destinations are done ("Ack-Ack").
+/// Address_PDU, FEC_Address_PDU and the Extra forms of both. A PDU without destinations tells that
+/// all destinations have acknowledged the message ("Ack-Ack").
 struct AddressPdu {
   std::uint8_t priority = 0;
   MessageName name;
-  std::uint16_t total = 1;  // Data_PDUs of the message
+  std::uint16_t total = 1;  // number of Data_PDUs of the message
   UtcSeconds expiry{};      // 32 bits on the air
   ListPart part = ListPart::only;
   bool extra = false;
-  std::optional<std::uint8_t> fec_id{};     // present: a FEC form
-  Bytes fec_parameters{};                   // at most 255
+  std::optional<std::uint8_t> fec_id{};     // present: the PDU has a FEC form
+  Bytes fec_parameters{};                   // at most 255 octets
   std::vector<Destination> destinations{};  // reserved octets of an entry are skipped
   friend bool operator==(const AddressPdu&, const AddressPdu&) = default;
 };
 
-/// The blocks of one message that one receiver lacks.
+/// The blocks of one message that one receiver has not got.
 struct AckEntry {
   MessageName name;
   std::vector<BlockRange> missing{};  // ascending and disjoint; empty: the message is complete
@@ -114,14 +115,14 @@ struct GroupPdu {
   friend bool operator==(const GroupPdu&, const GroupPdu&) = default;
 };
 
-/// One row of parity over the blocks of a message; see erasure_code.h for what `number` means.
+/// One row of parity over the blocks of a message. erasure_code.h explains `number`.
 struct ParityPdu {
   std::uint8_t priority = 0;
   MessageName name;
   std::uint16_t number = 0;             // 0-based
   std::uint16_t total = 1;              // as in the Address_PDU
   std::uint16_t last_block_octets = 0;  // size of Data_PDU number `total`
-  Bytes parity{};                       // as long as each block but the last
+  Bytes parity{};                       // has the length of each block except the last
   friend bool operator==(const ParityPdu&, const ParityPdu&) = default;
 };
 
@@ -145,8 +146,8 @@ struct DecodeOptions {
   bool fletcher = true;  // this checksum is accepted
   bool internet = true;  // this checksum is accepted
 };
-/// Octets behind Length_of_PDU and meaningless MAP bits are ignored. Loops end with the octets that
-/// are there, whatever a count in the PDU says.
+/// Decodes a PDU. Octets behind Length_of_PDU are ignored, and so are MAP bits in PDUs that have no
+/// list of destinations. A count in the PDU that exceeds its octets is an error.
 Result<Pdu> decode(ByteSpan octets, const DecodeOptions& options = {});
 
 /// Returns the number of destinations that fit a PDU of this size.

@@ -21,7 +21,7 @@ constexpr std::uint8_t kLeastUrgent = 255;
 constexpr std::uint16_t kBlocksUnmarked = 2;
 constexpr std::uint32_t kTurnsAfterSilence = 8;
 
-/// Returns the lowest block numbers, as many as a list of `values` values can name.
+/// Cuts the ranges so that a list of `values` values can name them. Keeps the lowest block numbers.
 std::vector<BlockRange> cut(const std::vector<BlockRange>& ranges, std::size_t values,
                             bool as_ranges) {
   std::vector<BlockRange> kept;
@@ -55,7 +55,8 @@ PMulReceiver::PMulReceiver(const Config& config, Rng& rng, const UtcClock& utc)
 
 // --- Address -------------------------------------------------------------------------------------
 
-// Lists are sorted, so one part of a divided list can show that no part has our number.
+// Destination lists are sorted. One part of a divided list can therefore show that no part has our
+// number.
 PMulReceiver::Place PMulReceiver::place(const AddressPdu& address) const {
   const auto& list = address.destinations;
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -105,7 +106,8 @@ void PMulReceiver::on_address(Instant now, const AddressPdu& address) {
   if (address.name.source == config_.node) return;
   const Place at = place(address);
   if (Known* known = known_.find(address.name)) {
-    // Another message may have the number by now; the layer above compares the content.
+    // After the message has expired, its transmitter may use the number for another message. The
+    // layer above compares the content.
     const bool anew = at.listing == Listing::listed && known->expires <= now &&
                       known->expires < utc_.instant(address.expiry);
     if (!anew) return on_known_address(now, at, *known, address);
@@ -199,7 +201,8 @@ void PMulReceiver::adopt(Instant now, const Place& place, const AddressPdu& addr
   }
   sequence = std::max(sequence, place.sequence);
   if (sequences_.size() > kSourcesMax) sequences_.erase(sequences_.begin());
-  // Blocks that came before the Address_PDU may be more than the message has, or all of it.
+  // Blocks may have come before the Address_PDU. Some of them may have numbers above the total, or
+  // they may be the whole message.
   const std::size_t before = message->octets();
   counters_.add(PMulReceiverCounter::bad_number, message->drop_blocks_above_total());
   count_octets(*message, before);
@@ -283,10 +286,10 @@ bool PMulReceiver::make_room(Instant now, const MessageName& keep, std::size_t o
   }
 }
 
-// Blocks of a message that may not be for us give way, and so does a message without PDUs for a
-// long time. Of two messages of equal priority that are still coming only the smaller gives way to
-// the larger. Otherwise several messages that come by turns would displace each other, and none
-// would become complete.
+// A message without an Address_PDU gives way, because it may not be for us. A message of which no
+// PDU has come for `orphan_max` also gives way. Of two messages of equal priority that are still
+// coming, only the smaller gives way to the larger. Otherwise messages whose PDUs alternate would
+// displace each other, and none would become complete.
 bool PMulReceiver::yields(Instant now, const Wanted& wanted, const MessageName& name,
                           const Message& message) const {
   if (message.state == State::orphan || message.owing.heard_at + config_.orphan_max <= now) {
@@ -296,9 +299,9 @@ bool PMulReceiver::yields(Instant now, const Wanted& wanted, const MessageName& 
                                 std::tuple(*wanted.priority, message.octets(), wanted.name);
 }
 
-// If one source has its share, only its own messages give way: blocks without an Address_PDU, then
-// the least urgent message, then the oldest. If all is full, the source that holds the most gives
-// way.
+// If the source has reached its own limit, only its own messages give way: first messages without
+// an Address_PDU, then the least urgent message, then the message that was heard longest ago. If
+// the limit for all sources is reached, a message of the source that holds the most gives way.
 std::optional<MessageName> PMulReceiver::find_victim(Instant now, const Wanted& wanted) const {
   const auto rank = [](const Message& m) {
     return std::tuple(m.state != State::orphan,
@@ -464,7 +467,7 @@ void PMulReceiver::offer_part(const MessageName& name, Message& message) {
   settled_.push_back(name);
 }
 
-/// A message that wants no answer counts as over when no PDU of it has come for this time.
+// A message that wants no answer ends when no PDU of it has come for `orphan_max`.
 std::optional<Instant> PMulReceiver::quiet_at(const Message& message) const {
   if (!message.one_way || message.state != State::receiving) return std::nullopt;
   return message.owing.heard_at + config_.orphan_max;
@@ -502,8 +505,8 @@ void PMulReceiver::on_not_committed(Instant now, const MessageName& name) {
 }
 
 void PMulReceiver::on_known(Instant, const MessageName& name, UtcSeconds expiry) {
-  // Blocks that came before the spool answered are dropped, because their gaps would be asked for
-  // and never filled.
+  // Blocks that came before the spool answered are dropped, because the node would ask for the
+  // missing blocks and never get them.
   forget(name);
   known_.remember(name, {.until = utc_.instant(expiry) + config_.memory_margin,
                          .expires = utc_.instant(expiry),
@@ -530,8 +533,8 @@ void PMulReceiver::on_discard(Instant, const DiscardPdu& discard) {
 
 // --- Acknowledgements ----------------------------------------------------------------------------
 
-// A PDU shows that the round goes on. The transmitter does not listen yet, and still expects our
-// answer.
+// A PDU of the message shows that the round goes on. The transmitter does not listen yet and still
+// expects our answer, so the acknowledgement is put off.
 void PMulReceiver::hear(Instant now, const MessageName& name, OwedAck& owing) {
   owing.gap = std::min(now - owing.heard_at, kGapMax);
   owing.heard_at = now;
@@ -546,14 +549,16 @@ void PMulReceiver::hear(Instant now, const MessageName& name, OwedAck& owing) {
   owing.ack_at = now + wait + spread(owing.slot);
 }
 
-// Estimates the rest of the round from the pace of its PDUs, unless a fade has stretched the time
-// between two.
+// Estimates the rest of the round as one and a half times the interval between its last two PDUs.
+// If the last block for us has come, the estimate is limited, because a fade may have stretched
+// that interval.
 Duration PMulReceiver::rest_of_round(const OwedAck& owing) {
   const Duration rest = 3 * owing.gap / 2;
   return owing.has_last ? std::min(rest, kRestMax) : rest;
 }
 
-// Plans an acknowledgement in our slot after the round. The end of the round is known or estimated.
+// Plans an acknowledgement in our slot after the end of the round. If that end is not known, it is
+// estimated.
 void PMulReceiver::plan_in_turn(Instant now, const MessageName& name, OwedAck& owing,
                                 RoundEnd end) {
   withdraw_ack(name);
@@ -563,8 +568,8 @@ void PMulReceiver::plan_in_turn(Instant now, const MessageName& name, OwedAck& o
   owing.ack_at = std::max(now, owing.heard_at + rest) + spread(owing.slot);
 }
 
-// Plans an acknowledgement without a wait, for a round that is over and that no other station
-// answers.
+// Plans an acknowledgement without a wait. Call when the round is over and no other station
+// answers it.
 void PMulReceiver::plan_at_once(Instant now, const MessageName& name, OwedAck& owing) {
   withdraw_ack(name);
   owing.again = false;
@@ -603,7 +608,8 @@ AckEntry PMulReceiver::list_of(const MessageName& name, Message& message) {
     }
   }
   if (entry.missing.empty()) {
-    // The parity contradicts its message; if it stayed, no block would be asked for.
+    // The parity contradicts the blocks of its message. It is dropped, because otherwise the list
+    // would name no block.
     const std::size_t before = message.octets();
     message.drop_parity();
     count_octets(message, before);
@@ -670,10 +676,10 @@ std::optional<OutgoingPdu> PMulReceiver::poll_pdu(Instant now) {
       .octets = encode(std::move(ack), {.checksum = config_.checksum, .ranges = long_list})};
 }
 
-// A station that may not transmit keeps all acknowledgements that are due. When silence ends, all
-// stations spread their answers anew. A station that was restarted in EMCON does not know what it
-// has acknowledged before. It acknowledges all messages again, because their transmitter would
-// otherwise count them as lost.
+// A station that may not transmit keeps all acknowledgements that are due. When its silence ends,
+// it draws a new random slot for its answers to each transmitter. A station that was restarted in
+// EMCON does not know which messages it has acknowledged before. It acknowledges all of them again,
+// because their transmitters would otherwise count them as lost.
 void PMulReceiver::on_silent(Instant now, bool silent, bool listened) {
   if (std::exchange(silent_, silent) == silent) return;
   acks_.clear();

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The receiving half of P_MUL. It puts messages together from blocks and parity in any order,
-// reports missing blocks when it is its turn, and acknowledges a message only after the layer above
-// has committed it (procedures of ACP 142 chapter 3, EMCON, expiry).
+// The receiving half of P_MUL (procedures of ACP 142 chapter 3, EMCON, expiry). It puts messages
+// together from blocks and parity in any order and reports missing blocks in its slot. It
+// acknowledges a message only after the layer above has committed it.
 //
 // Acknowledgements are spread: a receiver waits one slot for each destination before it in the
 // Address_PDU and a random part of a slot, so that eight receivers of one message do not answer at
 // the same time. The slots begin with the Extra_Address_PDU at the end of a round, or when no PDU
-// has come for longer than one took before. Each PDU that comes postpones the acknowledgement.
+// has come for longer than the last interval between two PDUs. Each PDU that comes postpones the
+// acknowledgement.
 //
-// STANDARD: a node that has received the last block, or the last one that it asked for, waits for
-// its random time only. We also wait for the rest of the round, but for a limited time, because
-// after a fade the time between two PDUs is no measure of the rest.
+// STANDARD: a node that has received the last block, or the last block that it asked for, waits for
+// its random time only. We also wait for the rest of the round. That wait is limited, because after
+// a fade the interval between two PDUs does not show how long the rest takes.
 #pragma once
 
 #include <cstdint>
@@ -50,17 +51,18 @@ class PMulReceiver {
     std::size_t source_messages_max = 128;       // messages of one source
     std::size_t known_max = 65536;               // complete messages that are remembered
 
-    /// A message that names this node with sequence 0 wants no answer and gets none. When no more
-    /// of it is to come, its blocks are handed up as a part. This needs transmitters of this suite.
+    /// True: a message that names this node with sequence 0 is not acknowledged. When no more PDUs
+    /// of it are expected, its blocks are handed up as a ReceivedPart. The transmitters must be of
+    /// this suite.
     bool one_way_by_sequence = false;
 
     std::size_t missing_list_max = 64;  // MM of ACP 142
-    bool ranges = true;                 // longer lists use ranges
-    /// This number of missing blocks draws a list in mid-round.
+    bool ranges = true;                 // true: lists that are longer than this use ranges
+    /// The node sends its list before the end of the round when it misses this number of blocks.
     std::optional<std::size_t> ack_when_missing{};
     Duration ack_slot = std::chrono::seconds(8);
     std::size_t ack_slots_max = 64;
-    /// Repeat of an acknowledgement without effect; grows.
+    /// First wait before an acknowledgement without effect is repeated. It grows by `back_off`.
     Duration ack_again = std::chrono::seconds(120);
     double back_off = 1.5;
     Duration ack_again_max = std::chrono::minutes(30);  // at least ack_again
@@ -107,15 +109,15 @@ class PMulReceiver {
   /// A message for us that is not complete.
   struct Arriving {
     MessageName name;
-    std::size_t blocks = 0;  // that are here
+    std::size_t blocks = 0;  // received or recovered blocks
     std::size_t blocks_total = 0;
-    std::size_t octets = 0;  // of those that are here, with parity
+    std::size_t octets = 0;  // memory of these blocks and of the parity
   };
   std::vector<Arriving> arriving() const;
   std::size_t messages() const { return messages_.size(); }
   std::size_t octets() const { return octets_; }
   std::size_t known() const { return known_.size(); }
-  /// Reports that our clock is ahead of that of a node by at least this much.
+  /// The least time by which our clock is ahead of the clock of a node.
   struct ClockApart {
     std::chrono::seconds at_least{};
     Instant seen_at{};
@@ -124,12 +126,13 @@ class PMulReceiver {
   const CounterSet<PMulReceiverCounter>& counters() const { return counters_; }
 
  private:
-  static constexpr Duration kGapMax = std::chrono::minutes(6);  // a block at 75 bit/s takes 4
-  // Wait after the last PDU for us. At 300 bit/s a block for others, or parity, may still come
-  // before the end of the round, which takes 54 s.
+  static constexpr Duration kGapMax = std::chrono::minutes(6);  // at 75 bit/s a block takes 4 min
+  // Longest wait after the last PDU for us. A block for others, or parity, may still come before
+  // the end of the round. At 300 bit/s it takes 54 s.
   static constexpr Duration kRestMax = std::chrono::seconds(90);
   static constexpr std::size_t kAddressedMax = 1000;
-  static constexpr Duration kIgnoredFor = std::chrono::minutes(30);  // a refused message
+  // A refused message is ignored for at most this time.
+  static constexpr Duration kIgnoredFor = std::chrono::minutes(30);
 
   using Message = ReceivedMessage;
   using State = ReceivedMessage::State;
@@ -137,9 +140,9 @@ class PMulReceiver {
   using Messages = std::map<MessageName, Message>;
 
   enum class RoundEnd : std::uint8_t {
-    known,       // an Extra_Address_PDU has marked it
+    known,       // an Extra_Address_PDU has marked the end
     for_us,      // the last block that we want has come
-    still_open,  // more blocks for us are to come
+    still_open,  // more blocks for us are expected
   };
   enum class Listing : std::uint8_t { listed, absent, unknown };
   struct Place {
@@ -150,14 +153,15 @@ class PMulReceiver {
   };
 
   struct Arrived {
-    std::uint16_t block = 0;  // 0: the PDU is no block
+    std::uint16_t block = 0;  // 0: the PDU is not a Data_PDU
     std::uint16_t parity = 0;
   };
 
-  /// The time until which an announced message is of use, as far as its expiry is plausible.
+  /// The time until which an announced message is kept. If its expiry has passed by our clock, the
+  /// time is `life_by_our_clock` from now.
   struct Life {
     UtcSeconds expiry;
-    Instant expires{};          // the expiry and the margin
+    Instant expires{};          // the expiry with `expiry_margin`
     bool by_our_clock = false;  // the expiry had passed by our clock
   };
   Life life_of(Instant now, UtcSeconds expiry) const;
@@ -175,13 +179,13 @@ class PMulReceiver {
   Load load_of(NodeId source) const;
   Message* message_for(Instant now, const MessageName& name, std::size_t octets,
                        std::optional<std::uint8_t> priority = {});
-  /// A message that needs room, and whether its source or all sources have too many octets.
+  /// A message that needs room, and the limits that it would exceed.
   struct Wanted {
     MessageName name;
-    std::size_t octets = 0;    // octets above those that it has
-    std::size_t messages = 0;  // 1 if it is new
+    std::size_t octets = 0;    // additional octets
+    std::size_t messages = 0;  // 1 if the message is new, otherwise 0
     std::optional<std::uint8_t> priority;
-    std::size_t held = 0;  // octets that it has
+    std::size_t held = 0;  // octets that the message has already
     bool source_full = false;
     bool octets_full = false;
   };
@@ -217,12 +221,12 @@ class PMulReceiver {
   Messages messages_;
   KnownMessages known_;
   Instant purge_at_{};
-  /// Messages that are not for us or too large, and until when.
+  /// Messages that are not for us, too large or refused, and the time until which each is ignored.
   std::map<MessageName, Instant> ignored_;
   std::map<NodeId, std::uint32_t> sequences_;  // the last sequence of each transmitter
   std::map<NodeId, ClockApart> clocks_apart_;
   std::size_t octets_ = 0;
-  std::deque<MessageName> acks_;  // messages whose acknowledgement is due, each once
+  std::deque<MessageName> acks_;  // each message whose acknowledgement is due, once
   std::deque<MessageEvent> events_;
   std::deque<MessageName> settled_;
   CounterSet<PMulReceiverCounter> counters_;

@@ -17,10 +17,10 @@ constexpr std::size_t kAnswersMax = 32;
 constexpr std::size_t kAnsweredMax = 256;
 constexpr std::size_t kSuspendedMax = 4096;
 constexpr Duration kAnswerAgain = std::chrono::seconds(60);
-// Unanswered rounds before a node is asked by its own address.
+// Number of unanswered rounds after which a node is sent to by its own address.
 constexpr unsigned kByGroupInVain = 2;
-constexpr unsigned kByGroupInVainAll = 4;  // the same if each round repeats the whole message
-// The PDUs that end a message are worth sending for this time.
+constexpr unsigned kByGroupInVainAll = 4;  // the number if each round repeats all blocks
+// The PDUs that end a message have at least this lifetime.
 constexpr Duration kClosingLifetime = std::chrono::seconds(60);
 
 std::size_t count(const std::vector<bool>& blocks) {
@@ -175,10 +175,10 @@ void PMulSender::start_round(Instant now, Message& message, For whom) {
   if (message.is_dynamic() && !message.round->only) ask_for_group(message);
 }
 
-// A node whose subnetwork does not know the group never answers what is sent to it. A node that has
-// not answered is asked by its own address, too, and if it answers there, it is sent the next round
-// by the group once more. If it has nothing of that, its answer by its own address shows that the
-// group does not reach it: from then on it is sent everything by its own address.
+// A node whose subnetwork does not know the group never answers PDUs to the group. A node that has
+// not answered several rounds is therefore also sent to by its own address. If it answers there, it
+// gets the next round by the group once more. If its next list shows that no block of that round
+// has arrived, the group does not reach the node. From then on it gets all PDUs by its own address.
 void PMulSender::choose_addresses(Instant now, Message& message) {
   if (!message.group()) return;
   for (Node& node : message.nodes) {
@@ -218,7 +218,8 @@ bool PMulSender::can_leave(const Message& message) const {
   return message.round->only || group == nullptr || group->value != 0;
 }
 
-// A node that has not answered may not have heard of the group, or have been restarted since.
+// A node that has not answered may have missed the announcement, or may have been restarted since.
+// The group is then announced again.
 void PMulSender::ask_for_group(Message& message) {
   const bool none = std::get<MulticastAddress>(message.target).value == 0;
   const bool needed =
@@ -257,8 +258,8 @@ void PMulSender::forget(Messages::iterator at) {
   messages_.erase(at);
 }
 
-// The Discard_PDUs of a message that is over may wait for the bearer for hours. Other messages do
-// not wait for them.
+// Forgets one message that only waits to send the PDUs that end it. These PDUs may wait for the
+// bearer for hours, and a new message must not wait for them.
 void PMulSender::forget_one_that_is_over() {
   const auto over = [](const auto& one) { return one.second.is_closing(); };
   const auto at = std::find_if(messages_.begin(), messages_.end(), over);
@@ -284,8 +285,8 @@ Result<void> PMulSender::request_cancel(Instant now, MessageKey key) {
   return {};
 }
 
-// Suspends a message without a PDU, so that the nodes keep their parts of it. Their
-// acknowledgements draw no Discard_PDU, because the message comes again.
+// Suspends a message without a PDU, so that the nodes keep their parts of it. Acknowledgements of
+// it are not answered by a Discard_PDU, because the message is submitted again later.
 Result<void> PMulSender::request_suspend(Instant now, MessageKey key) {
   const auto at = messages_.find(key);
   if (at == messages_.end()) return Error{ErrorCode::not_found, "message"};
@@ -322,9 +323,10 @@ std::vector<NodeId> PMulSender::on_ack(Instant now, const AckPdu& ack) {
   return {nodes.begin(), nodes.end()};
 }
 
-// The entry should name the transmitter of the message. libjpmul also puts the acknowledging node
-// there; other makes may swap the two IDs, or leave that of the entry empty. Any other ID belongs
-// to a message of another transmitter that has the same number by chance.
+// Returns the node that acknowledges. The entry should name the transmitter of the message.
+// libjpmul may name the acknowledging node there; other makes may swap the two IDs or leave the ID
+// of the entry empty. Any other ID belongs to a message of another transmitter that has the same
+// number by chance.
 std::optional<NodeId> PMulSender::sender_of(const AckPdu& ack, const AckEntry& entry) const {
   const NodeId named = entry.name.source;
   if (ack.sender == config_.node) return named;
@@ -407,7 +409,9 @@ bool PMulSender::take_list(Instant now, Message& message, Node& node, const AckE
   return true;
 }
 
-// A list may come before the round has left as the bearer guesses.
+// Call when a list has come. It may come before the time at which the round has left by the
+// estimate of the bearer. If the list shows that the node has the whole round, the estimate is
+// corrected.
 void PMulSender::note_end_of_round(Instant now, Message& message, Node& node, std::size_t listed) {
   if (message.round || message.rounds == 0 || now >= message.left_at) return;
   if (!shows_end_of_round(node, listed)) {
@@ -418,7 +422,7 @@ void PMulSender::note_end_of_round(Instant now, Message& message, Node& node, st
   arm(message, now);
 }
 
-// The node has answered after all that the round has for it was sent.
+// Call when the node has answered after all PDUs of the round for it were sent.
 void PMulSender::note_answer(Instant now, Message& message, Node& node) {
   node.answered = true;
   if (node.coded) node.parity_in_vain = node.missing == node.before;
@@ -431,9 +435,10 @@ void PMulSender::note_answer(Instant now, Message& message, Node& node) {
   node.group_tried = false;
 }
 
-// The bearer only estimates when a round has left, but it keeps order: a node that has the last
-// block has been sent the whole round. A list may repeat one from before the round; such a list
-// misses that block, or does not reach it.
+// Returns true if the list shows that the whole round has left. The bearer only estimates when a
+// round has left, but it keeps order: when a node has the last block, the whole round has been
+// sent. A list that repeats one from before the round names that block as missing or ends before
+// it.
 bool PMulSender::shows_end_of_round(const Node& node, std::size_t listed) {
   if (node.coded || node.last_block > listed) return false;
   return node.last_block == 0 || !node.missing[node.last_block - 1u];
@@ -463,7 +468,8 @@ void PMulSender::after_answer(Instant now, Message& message) {
   start_round(now, message, For::answering);
 }
 
-// A node that acknowledges a finished message has missed its end.
+// A node that acknowledges a finished message has missed the PDU that ended it, so it gets a
+// Discard_PDU.
 void PMulSender::discard_unknown(Instant now, NodeId node, const MessageName& name,
                                  std::uint8_t priority) {
   if (now < started_ + config_.discard_unknown_after) return;
@@ -510,7 +516,7 @@ void PMulSender::on_clear_at(Instant now, std::uint8_t priority, Instant clear_a
   if (at != messages_.end() && !at->second.round) arm(at->second, clear_at_[priority]);
 }
 
-// Less urgent PDUs do not count: the bearer sends what is more urgent before them.
+// Less urgent PDUs do not count, because the bearer sends more urgent PDUs before them.
 Instant PMulSender::busy_until(Instant now, std::uint8_t priority) const {
   Instant until = now;
   for (const auto& [other, at] : clear_at_) {
@@ -519,8 +525,8 @@ Instant PMulSender::busy_until(Instant now, std::uint8_t priority) const {
   return until;
 }
 
-// The PDU that was handed over last has left, so that the bearer has no PDU of its priority or of a
-// higher one.
+// Call when the PDU that was handed over last is known to have left. The bearer then has no PDU of
+// its priority or of a higher priority.
 void PMulSender::note_left(Instant now, std::uint8_t priority) {
   for (auto& [other, at] : clear_at_) {
     if (other <= priority) at = std::min(at, now);
@@ -542,7 +548,7 @@ void PMulSender::on_deadline(Instant now) {
   for (auto& [key, message] : messages_) {
     if (message.is_closing()) continue;
     if (message.expires <= now) {
-      // A round whose blocks are all sent counts as sent: the PDUs left only mark its end.
+      // A round whose blocks are all sent counts as sent, because the PDUs left only mark its end.
       if (message.round && message.legs.empty() && !message.sends_blocks()) {
         message.round->extras = 0;
         end_round(now, message);
@@ -571,8 +577,8 @@ void PMulSender::on_deadline(Instant now) {
   forget_unsaid();
 }
 
-// A message that has left in time counts as lost only after its nodes have had time to acknowledge
-// it.
+// Returns the time when the message counts as expired. If its round left in time, the nodes first
+// get their time to acknowledge it.
 Instant PMulSender::verdict_at(const Message& message) const {
   if (message.round || !message.ack_deadline) return message.expires;
   return std::clamp(message.answers_by, message.expires, message.expires + config_.ack_wait_max);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The transmitting half of P_MUL. It announces a message by Address_PDUs, sends its blocks,
-// collects acknowledgements, and repeats missing blocks, until every destination has acknowledged
-// the whole message or the message expires (procedures of ACP 142 chapter 3).
+// The transmitting half of P_MUL (procedures of ACP 142 chapter 3). It announces a message by
+// Address_PDUs, sends its blocks, collects acknowledgements and repeats missing blocks. It ends
+// when every destination has acknowledged the whole message or the message expires.
 //
-// A round consists of Address, Data and Parity_PDUs, and of an Extra_Address_PDU that marks its end
-// for nodes that lose a part of it. The bearer pulls PDU by PDU, so the most urgent message gets
-// every next PDU.
+// A round consists of Address, Data and Parity_PDUs. Extra_Address_PDUs mark its end for nodes that
+// lose a part of it. The bearer asks for one PDU at a time, and each time the most urgent message
+// provides it.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,8 @@ class PMulSender {
   struct Config : RoundRules {
     NodeId node;
     std::vector<Group> groups{};
-    /// Limit for PDUs that were cut by other rules; 0: pdu_octets_max.
+    /// Largest PDU of the bearer. A message may have been divided for larger PDUs than
+    /// `pdu_octets_max`. 0: pdu_octets_max.
     std::size_t bearer_octets_max = 0;
 
     std::size_t messages_max = 64;
@@ -60,20 +61,21 @@ class PMulSender {
     std::vector<NodeId> silent{};  // nodes in EMCON at the start
     unsigned unacknowledged_repeats = 1;
 
-    bool dynamic_groups = false;  // for destinations that no group of `groups` has
+    bool dynamic_groups = false;  // true: used if no group of `groups` has all destinations
 
     double reliable_from = 0.1;  // a node that lost this share of the blocks gets them by ARQ
     unsigned discards = 2;       // Discard_PDUs for a message that ends early
-    // Targets of messages of the same priority take turns. This time and number of octets limit a
-    // turn.
+    // Targets of messages of the same priority take turns. This time and this number of octets
+    // limit each turn.
     Duration turn_max = std::chrono::minutes(2);
     std::size_t turn_octets_max = 256u << 10;
-    /// Discard_PDUs for unknown messages begin this long after our start.
+    /// Acknowledgements of unknown messages are answered by Discard_PDUs only after this time from
+    /// our start.
     Duration discard_unknown_after = std::chrono::minutes(2);
   };
 
-  /// Asks for a group for one message, or for another announcement of the group. Without
-  /// destinations the message needs its group no more.
+  /// Asks for a dynamic group for one message, or for another announcement of it. Without
+  /// destinations it releases the group of the message.
   struct GroupRequest {
     std::uint32_t message_id = 0;
     std::vector<NodeId> destinations{};
@@ -84,7 +86,7 @@ class PMulSender {
 
   // Events in. `now` never goes backwards.
   void on_start(Instant now) { started_ = now; }
-  /// Returns the nodes whose entries the acknowledgement has.
+  /// Returns the nodes that the acknowledgement is from. Refused entries do not count.
   std::vector<NodeId> on_ack(Instant now, const AckPdu& ack);
   /// Call when the bearer has the PDU. The last PDU of that priority will have left the antenna at
   /// about `clear_at`.
@@ -93,22 +95,22 @@ class PMulSender {
   /// Call when the operator says that a node is in EMCON or has left it. An acknowledgement of the
   /// node also ends its silence.
   void on_silent(Instant now, NodeId node, bool silent);
-  /// Answers a GroupRequest: the destinations have been told and have had time to join. Address 0:
-  /// no address is free.
+  /// Answers a GroupRequest. Call when the group was announced to the destinations and they have
+  /// had time to join. Address 0: no address is free.
   void on_group(Instant now, std::uint32_t message_id, std::uint32_t address);
   void on_deadline(Instant now);
   Result<Accepted> request_submit(Instant now, Submission submission);
   Result<void> request_cancel(Instant now, MessageKey key);
   Result<void> request_suspend(Instant now, MessageKey key);
-  /// Notes a message that an earlier process has begun and that comes again later.
+  /// Call for a message that an earlier process has begun and that is submitted again later.
   void on_begun_before(Instant now, std::uint32_t message_id, Instant expires);
 
-  // Outputs. The next PDU is asked for only when the bearer takes one.
+  // Outputs. Call poll_pdu only when the bearer takes a PDU.
   std::optional<OutgoingPdu> poll_pdu(Instant now);
   std::optional<MessageEvent> poll_event();
   std::optional<GroupRequest> poll_group_request();
-  /// Returns the nodes that do not hear a group that they are in; group 0 stands for dynamic
-  /// groups.
+  /// Returns the nodes that do not hear a group of which they are members. Group 0 stands for all
+  /// dynamic groups.
   std::vector<std::pair<GroupId, NodeId>> unheard(Instant now) const { return unheard_.list(now); }
   std::optional<Instant> next_deadline() const;
   bool has_pdu() const;
@@ -167,24 +169,24 @@ class PMulSender {
   Config config_;
   const UtcClock& utc_;
   Instant started_{};
-  std::map<std::uint8_t, Instant> clear_at_;  // when the PDUs of each priority have left
+  std::map<std::uint8_t, Instant> clear_at_;  // by priority: the time when its PDUs have left
   Messages messages_;
   std::set<NodeId> arq_full_;
   BlockLoss loss_;
   std::map<NodeId, bool> silent_;  // set by the operator or by an acknowledgement
   UnheardGroups unheard_;
-  /// Numbers of suspended messages, until they expire.
+  /// Numbers of suspended messages, and the time when each expires.
   std::map<std::uint32_t, Instant> suspended_;
   std::size_t content_octets_ = 0;
   std::uint64_t next_order_ = 0;
   Turns turns_;
-  std::optional<MessageKey> ended_;  // the message whose round ended with that PDU
+  std::optional<MessageKey> ended_;  // the message whose round ended with the last PDU
   /// Discard_PDUs that answer acknowledgements of finished messages.
   std::deque<OutgoingPdu> answers_;
   std::map<MessageName, Instant> answered_at_;
   Seldom refusals_;
   std::deque<GroupRequest> group_requests_;
-  bool unsaid_ = false;  // a message ended of which no node was sent anything
+  bool unsaid_ = false;  // true: a message ended and cannot send the PDUs that end it
   std::deque<MessageEvent> events_;
   CounterSet<PMulSenderCounter> counters_;
 };

@@ -47,7 +47,8 @@ std::size_t ReceivedMessage::recover_group(std::size_t group) {
   for (std::size_t row = 0; row < kGroupRowsMax; ++row) {
     const auto at = parity.find(groups.parity_number(group, row));
     if (at == parity.end() || at->second.total != total) continue;
-    // All rows of a message have one length, so a row of another length is of another message.
+    // All rows of a message have the same length. A row of another length belongs to another
+    // message.
     const Bytes& octets = at->second.parity;
     if (!rows.empty() && rows.begin()->second.size() != octets.size()) continue;
     rows[row] = octets;
@@ -90,8 +91,8 @@ std::vector<BlockRange> ReceivedMessage::missing() const {
       if (row.total == total) ++spare[groups->group_of_parity(number)];
     }
   }
-  // The search begins at the end, so that the rows stand for the last blocks and the list names the
-  // first.
+  // The search begins at the last block, so that parity makes up for the last missing blocks and
+  // the list names the first.
   std::vector<std::uint16_t> numbers;
   for (std::uint32_t n = total; n >= 1; --n) {
     const auto number = static_cast<std::uint16_t>(n);

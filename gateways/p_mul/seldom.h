@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limits log lines that others cause to one for each node in `kPause`.
+// Limits the log lines that other nodes cause. Each node gets at most one line in `kPause`.
 #pragma once
 
 #include <cstddef>

@@ -10,9 +10,9 @@
 namespace s5066::p_mul {
 namespace {
 
-// A round to one node has its end marked from this number of PDUs on.
+// The end of a round to one node is marked if the round has at least this number of PDUs.
 constexpr std::size_t kExtraFrom = 3;
-// The marks of the end take at most one part in kExtraShare of the octets of a round.
+// The marks of the end take at most 1/kExtraShare of the octets of a round.
 constexpr std::size_t kExtraShare = 50;
 constexpr std::size_t kExtrasMax = 3;
 
@@ -94,10 +94,10 @@ SentMessage::Round SentMessage::make_leg(std::optional<NodeId> only, const Block
   Round leg;
   leg.only = only;
   bool for_silent = false;
-  bool tries_group = false;  // the round is to show whether a node hears it
+  bool tries_group = false;  // the leg shows whether a node hears the group
   for (const Node& node : nodes) {
-    // The list of a group also names the nodes that are sent to separately, because a node that is
-    // not in the list takes the message for a finished one.
+    // The Address_PDU to a group also names the nodes that are sent to separately, because a node
+    // that is missing from the list takes the message for finished.
     if (node.ended || (only && node.address.node != *only)) continue;
     leg.destinations.push_back(node.address);
     for_silent = for_silent || node.silent;
@@ -117,11 +117,11 @@ SentMessage::Round SentMessage::make_leg(std::optional<NodeId> only, const Block
   return leg;
 }
 
-// STANDARD: a node that has never acknowledged gets all blocks again. On HF that is minutes of air
-// time for a node that may have all blocks and whose acknowledgement was lost. Unless `resend_all`
-// is set, the node gets an Extra_Address_PDU instead, and if that draws no answer, the last block;
-// each of them makes the node report its missing blocks. The same applies to a node whose list is
-// from before the last round.
+// STANDARD: a node that has never acknowledged gets all blocks again. On HF this takes minutes, and
+// the node may have all blocks if only its acknowledgement was lost. Unless `resend_all` is set,
+// the node gets an Extra_Address_PDU instead. If it does not answer that, it gets the last block.
+// Each of them makes the node report its missing blocks. A node whose list is from before the last
+// round is treated in the same way.
 void SentMessage::choose_blocks(Round& leg) {
   const bool first = rounds == 0;
   bool all = false;
@@ -160,8 +160,8 @@ void SentMessage::choose_all(Round& leg) {
   }
 }
 
-// The end of a round is marked more than once if that costs little, because a node that does not
-// hear the mark does not answer, and the next round then lacks its list.
+// The end of a round is marked more than once if that takes little air time. A node that does not
+// hear the mark does not answer, and the next round is then planned without its list.
 unsigned SentMessage::choose_extras(const Round& leg) const {
   if (!rules.extra_address) return 0;
   const std::size_t pdus = leg.blocks.size() + leg.parity.size();
@@ -173,9 +173,10 @@ unsigned SentMessage::choose_extras(const Round& leg) const {
   return static_cast<unsigned>(std::clamp<std::size_t>(affordable, 1, kExtrasMax));
 }
 
-// A group of blocks gets rows of parity if they are fewer than its missing blocks, or if the leg
-// has nodes whose missing blocks are unknown: such a node can use any row, but hardly a block that
-// another node misses. The node that misses most decides how many.
+// A group of blocks gets rows of parity instead of blocks if fewer rows than missing blocks are
+// needed, or if the leg has nodes whose missing blocks are unknown. Such a node can use any row,
+// but it may already have a block that another node misses. The node that misses the most blocks of
+// the group decides the number of rows.
 void SentMessage::choose_repairs(const std::vector<Node*>& heard, Round& leg) {
   std::vector<bool> wanted(total, false);
   std::vector<std::size_t> together(groups.count()), most(groups.count());
@@ -222,9 +223,9 @@ void SentMessage::add_parity(std::size_t group, std::size_t rows, Round& leg) {
   }
 }
 
-// The newest list counts, because a receiver that was restarted may have lost blocks. Beyond the
-// end of a list the former state stays. Before the first list no block counts as missing, so that
-// unlisted blocks are asked for in the next list and not sent unasked.
+// The newest list is valid, because a receiver that was restarted may have lost blocks. Blocks
+// above the end of the list keep their former state. If it is the first list, these blocks do not
+// count as missing, so that they are sent only after the node has asked for them.
 void SentMessage::note_list(Node& node, const AckEntry& entry, std::size_t end) {
   if (!node.heard) node.missing.assign(total, false);
   node.heard = true;

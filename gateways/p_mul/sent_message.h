@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// One message on its way to its destinations: what each of them has said, and what is left to send
-// of the round that is under way. It plans a round from that and makes the PDUs of the round one by
-// one; PMulSender decides when a round begins and ends.
+// One message that is being sent: the answers of each destination, and the PDUs that are left to
+// send of the current round. It plans each round from the answers and makes the PDUs one by one.
+// PMulSender decides when a round begins and ends.
 //
-// A round has one leg for all nodes that the target of the message reaches, and then one for each
-// node that is sent to by its own address.
+// A round has one leg to the target of the message, for all nodes that it reaches. Then it has one
+// leg for each node that is sent to by its own address.
 #pragma once
 
 #include <cstdint>
@@ -29,26 +29,26 @@ struct SentMessage {
     Destination address;
     bool ended = false;
     bool sent = false;              // a round that names it has been handed to the bearer
-    const char* refused = nullptr;  // why its last acknowledgement did not count
-    bool silent = false;            // in EMCON, so that no answer is awaited
+    const char* refused = nullptr;  // reason why its last acknowledgement was refused
+    bool silent = false;            // no answer is awaited, for example because of EMCON
     bool heard = false;             // the node has listed its missing blocks
     bool answered = false;          // the node has answered since the last round left
-    bool early = false;             // an answer has come before the round may have left
+    bool early = false;             // an answer came before the estimated end of the round
     bool alone = false;             // this round goes to the node by its own address
     bool left = false;              // the bearer has all PDUs of this round for the node
     bool answered_alone = false;    // the node has answered a round to its own address
-    bool group_tried = false;       // since that answer the group has had blocks for it
+    bool group_tried = false;       // since that answer, blocks for it were sent to the group
     bool coded = false;             // the last round had parity for it
     std::uint16_t last_block = 0;   // last block for the node in the last round; 0: none
-    /// Rounds in a row without answer; the missing blocks are unknown then.
+    /// Number of rounds in a row without an answer. If it is not 0, the missing blocks are unknown.
     unsigned unanswered = 0;
-    bool parity_in_vain = false;  // the list was the same after parity
+    bool parity_in_vain = false;  // the list did not change after a round with parity
     std::vector<bool> missing{};  // by block number - 1; empty before the first list
-    std::vector<bool> before{};   // `missing` at the beginning of the round
+    std::vector<bool> before{};   // copy of `missing` from the beginning of the round
   };
   /// The PDUs of a round that are left to send.
   struct Round {
-    /// The node, if the leg goes to its own address; none: the message's target.
+    /// The node to whose own address the leg goes. None: the leg goes to the message's target.
     std::optional<NodeId> only{};
     std::vector<Destination> destinations;
     std::size_t next_destination = 0;
@@ -57,17 +57,17 @@ struct SentMessage {
     std::size_t next_block = 0;
     std::vector<std::uint16_t> parity;
     std::size_t next_parity = 0;
-    unsigned extras = 0;  // Extra_Address_PDUs
+    unsigned extras = 0;  // Extra_Address_PDUs left to send
     unsigned discards = 0;
     bool reliable = false;
     bool closes = false;  // the message ends with this round
   };
 
-  /// True if the message has a group for itself, or is to get one.
+  /// True if the message is sent to a dynamic group, or waits for one.
   bool is_dynamic() const;
-  /// Returns the group that the message is sent to; group 0 stands for any dynamic one.
+  /// Returns the group to which the message is sent. Group 0 stands for any dynamic group.
   std::optional<GroupId> group() const;
-  /// True if nothing but Discard_PDUs or an empty Address_PDU is left to send.
+  /// True if only Discard_PDUs or an empty Address_PDU are left to send.
   bool is_closing() const { return round && round->closes; }
   /// True if the round under way has blocks or parity left to send.
   bool sends_blocks() const;
@@ -75,19 +75,19 @@ struct SentMessage {
   bool round_over() const;
   static bool is_in(const Round& round, const Node& node);
 
-  /// Resets what the nodes have said about the last round. Returns those that are silent for the
-  /// first time.
+  /// Resets the answers of the nodes to the last round. Returns the nodes that have left a round
+  /// unanswered for the first time.
   std::vector<NodeId> begin_round();
   /// Makes the legs of the round that begins.
   void plan_round(const BlockLoss& loss);
-  /// Makes the legs again, with each node by its own address.
+  /// Makes the legs again, with one leg to the own address of each node.
   void plan_round_alone(const BlockLoss& loss);
-  /// Octets of blocks and parity that the legs have.
+  /// Returns the octets of all blocks and parity in the legs.
   std::size_t planned_octets() const;
-  /// Takes what a node misses. A list that stops short says nothing about the blocks above its
-  /// last.
+  /// Notes the missing blocks of a node. The list is valid for the first `end` blocks. The state of
+  /// the blocks above them does not change.
   void note_list(Node& node, const AckEntry& entry, std::size_t end);
-  /// Returns the next PDU of the round under way, with its type.
+  /// Returns the next PDU of the current round and its type.
   std::pair<PduType, Bytes> next_pdu();
 
   Submission submission;
@@ -97,20 +97,20 @@ struct SentMessage {
   bool awaits_group = false;
   std::uint16_t total = 1;
   BlockGroups groups;
-  std::vector<std::size_t> next_row;  // by group of blocks
+  std::vector<std::size_t> next_row;  // next row of parity, by group of blocks
   std::vector<Node> nodes;
   Instant expires{};
   std::uint64_t order = 0;
   std::optional<Round> round;
-  std::deque<Round> legs{};  // legs to single nodes, which follow in the same round
+  std::deque<Round> legs{};  // legs that follow in the same round, each to one node
   unsigned rounds = 0;
   For round_for = For::everybody;
-  unsigned silent_rounds = 0;  // rounds that were for silent nodes, too
+  unsigned silent_rounds = 0;  // number of rounds that included silent nodes
   bool silent_done = false;    // silent nodes have been sent all configured rounds
-  bool probing = false;        // we were restarted, so the nodes may have parts of it
+  bool probing = false;        // sent before our restart, so nodes may have parts of it
   Duration wait{};
-  Instant left_at{};  // estimate of the bearer
-  /// Time for answers to the last round if the channel is good.
+  Instant left_at{};  // time when the last round has left, as the bearer estimates it
+  /// End of the time for answers to the last round if the channel is good.
   Instant answers_by = Instant::max();
   bool put_off = false;  // the wait was extended once because the bearer was busy
   std::optional<Instant> ack_deadline;

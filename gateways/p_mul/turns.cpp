@@ -21,7 +21,8 @@ bool Turns::is_over(Instant now) const {
   return now >= began_ + config_.turn_max || octets_ >= config_.octets_max;
 }
 
-// The turn of a target counts from its end, so that the target that has just had it is the last.
+// A target gets the highest running number when its turn begins, so that it comes last when the
+// next turn is chosen.
 void Turns::note(Instant now, const SentMessage& message, std::size_t octets) {
   if (last_ != message.submission.key || is_over(now)) {
     began_ = now;

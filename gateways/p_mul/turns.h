@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shares the bearer among the targets of messages of one priority. Each target has it for
-// `Config::turn_max` or `Config::turn_octets_max`; then the target that has waited longest goes
-// first, and among messages to one target the oldest. Only a higher priority interrupts a turn.
+// Shares the bearer among the targets of messages of one priority. A turn of a target ends after
+// `Config::turn_max` or `Config::octets_max`. Then the target that has waited longest has its turn.
+// Of several messages to one target the oldest goes first. Only a message of higher priority
+// interrupts a turn.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +39,7 @@ class Turns {
 
   Config config_;
   std::optional<MessageKey> last_;
-  std::map<Target, std::uint64_t> turns_;  // when a target had its last turn, as a running number
+  std::map<Target, std::uint64_t> turns_;  // running number of the last turn of each target
   std::uint64_t last_turn_ = 0;
   Instant began_{};
   std::size_t octets_ = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Remembers which nodes do not hear what is sent to a group that they are in. Such a node is tried
-// by the group again after `kAgain`. Group 0 stands for all dynamic groups.
+// Remembers the nodes that do not hear the PDUs to a group of which they are members. After
+// `kAgain` such a node gets PDUs by the group again. Group 0 stands for all dynamic groups.
 #pragma once
 
 #include <chrono>
