@@ -140,7 +140,8 @@ UtcSeconds MailRouter::expiry_of(Instant now, const Parameters& from, std::uint8
   const std::string* by = find_parameter(from, "BY");
   std::int64_t seconds = most;
   if (by != nullptr && lower_case(*by).find(";r") != std::string::npos) {
-    std::from_chars(by->data(), by->data() + by->size(), seconds);
+    const std::size_t sign = by->starts_with('+') ? 1 : 0;  // from_chars takes no plus sign
+    std::from_chars(by->data() + sign, by->data() + by->size(), seconds);
   }
   return {utc_.utc(now).value + std::clamp<std::int64_t>(seconds, 1, most)};
 }

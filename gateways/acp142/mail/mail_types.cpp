@@ -135,7 +135,7 @@ bool is_deliver_by(std::string_view text) {
   if (semicolon == std::string_view::npos) return false;
   const std::string mode = lower_case(text.substr(semicolon + 1));
   const bool known = mode == "r" || mode == "n" || mode == "rt" || mode == "nt";
-  const long long least = mode.front() == 'r' ? 1 : -999999999;  // R needs a positive time
+  const long long least = mode.starts_with('r') ? 1 : -999999999;  // R needs a positive time
   return known && is_number(text.substr(0, semicolon), least, 999999999);
 }
 

@@ -15,6 +15,7 @@ TEST_F(MailCoreTest, a_message_lives_as_long_as_its_sender_or_its_precedence_all
   };
   const Case cases[] = {{"", 43200, 6},
                         {" BY=1000;R", 1000, 6},
+                        {" BY=+1000;R", 1000, 6},
                         {" BY=43201;R", 43200, 6},
                         {" BY=1000;N", 43200, 6},
                         {" BY=-1000;N", 43200, 6},

@@ -74,7 +74,7 @@ TEST(EsmtpParameters, the_required_ones_are_known_with_legal_values_only) {
   }
   for (const char* wrong : {"SIZE=-1", "SIZE=", "SIZE=9223372036854775808", "BODY=9BIT", "RET=ALL",
                             "ENVID=", "ENVID=a+", "ENVID=a+2b", "MT-PRIORITY=10", "MT-PRIORITY=x",
-                            "BY=0;R", "BY=5;X", "BY=5", "NOTIFY=NEVER", "WHAT"}) {
+                            "BY=0;R", "BY=5;X", "BY=5;", "BY=5", "NOTIFY=NEVER", "WHAT"}) {
     EXPECT_TRUE(bad(wrong, PathUse::reverse)) << wrong;
   }
   for (const char* good : {"NOTIFY=NEVER", "NOTIFY=SUCCESS,DELAY", "ORCPT=rfc822;a@b"}) {
