@@ -2,7 +2,6 @@
 #include "gateways/acp142/mail/mail_router.h"
 
 #include <algorithm>
-#include <charconv>
 #include <memory>
 #include <optional>
 #include <set>
@@ -137,12 +136,8 @@ std::vector<NewMail> MailRouter::by_group(const NewMail& air) const {
 UtcSeconds MailRouter::expiry_of(Instant now, const Parameters& from, std::uint8_t priority) const {
   const std::size_t last = config_.lifetime_s.size() - 1;
   const std::int64_t most = config_.lifetime_s[std::min<std::size_t>(priority, last)];
-  const std::string* by = find_parameter(from, "BY");
-  std::int64_t seconds = most;
-  if (by != nullptr && lower_case(*by).find(";r") != std::string::npos) {
-    const std::size_t sign = by->starts_with('+') ? 1 : 0;  // from_chars takes no plus sign
-    std::from_chars(by->data() + sign, by->data() + by->size(), seconds);
-  }
+  const auto by = deliver_by(from);
+  const std::int64_t seconds = by && by->returned ? by->seconds : most;
   return {utc_.utc(now).value + std::clamp<std::int64_t>(seconds, 1, most)};
 }
 

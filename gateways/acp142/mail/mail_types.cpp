@@ -95,11 +95,14 @@ Result<std::string> parse_address(std::string_view text, PathUse use) {
   return std::string(text);
 }
 
-bool is_number(std::string_view text, long long min, long long max) {
+/// Returns the number, which may have a plus sign; nothing if it is none or beyond the limits.
+std::optional<long long> number_in(std::string_view text, long long min, long long max) {
   long long value = 0;
-  if (!text.empty() && text.front() == '+') text.remove_prefix(1);
+  if (text.starts_with('+')) text.remove_prefix(1);
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && value >= min && value <= max;
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  if (!whole || value < min || value > max) return std::nullopt;
+  return value;
 }
 
 /// RFC 3461 4: printable characters; '+' and '=' only as "+XX".
@@ -130,13 +133,14 @@ bool is_notify(std::string_view text) {
 }
 
 /// RFC 2852 4: seconds, ';', R or N, and T if tracing is asked for.
-bool is_deliver_by(std::string_view text) {
+std::optional<DeliverBy> parse_deliver_by(std::string_view text) {
   const std::size_t semicolon = text.find(';');
-  if (semicolon == std::string_view::npos) return false;
+  if (semicolon == std::string_view::npos) return std::nullopt;
   const std::string mode = lower_case(text.substr(semicolon + 1));
-  const bool known = mode == "r" || mode == "n" || mode == "rt" || mode == "nt";
-  const long long least = mode.starts_with('r') ? 1 : -999999999;  // R needs a positive time
-  return known && is_number(text.substr(0, semicolon), least, 999999999);
+  if (mode != "r" && mode != "n" && mode != "rt" && mode != "nt") return std::nullopt;
+  const auto seconds = number_in(text.substr(0, semicolon), -999999999, 999999999);
+  if (!seconds) return std::nullopt;
+  return DeliverBy{*seconds, mode.starts_with('r')};
 }
 
 bool is_good(const Parameter& p, PathUse use) {
@@ -151,13 +155,18 @@ bool is_good(const Parameter& p, PathUse use) {
     return semicolon != std::string::npos && semicolon > 0 &&
            is_xtext(std::string_view(p.value).substr(semicolon + 1), 500);
   }
-  if (p.keyword == "SIZE") return is_number(p.value, 0, INT64_MAX);
+  if (p.keyword == "SIZE") return number_in(p.value, 0, INT64_MAX).has_value();
   // RFC 8494 4.1 calls the third one BINARY, RFC 3030 BINARYMIME.
   if (p.keyword == "BODY") return one_of({"7BIT", "8BITMIME", "BINARYMIME", "BINARY"});
   if (p.keyword == "RET") return one_of({"FULL", "HDRS"});
   if (p.keyword == "ENVID") return !p.value.empty() && is_xtext(p.value, 100);
-  if (p.keyword == "MT-PRIORITY") return is_number(p.value, kMtPriorityMin, kMtPriorityMax);
-  if (p.keyword == "BY") return is_deliver_by(p.value);
+  if (p.keyword == "MT-PRIORITY") {
+    return number_in(p.value, kMtPriorityMin, kMtPriorityMax).has_value();
+  }
+  if (p.keyword == "BY") {
+    const auto by = parse_deliver_by(p.value);
+    return by && (!by->returned || by->seconds > 0);  // R needs a positive time
+  }
   return p.keyword == "AUTH" && is_xtext(p.value, 500);
 }
 
@@ -269,18 +278,22 @@ bool same_but_for_case(std::string_view a, std::string_view b) {
 
 int mt_priority(const Parameters& from) {
   const std::string* text = find_parameter(from, "MT-PRIORITY");
-  if (text == nullptr || !is_number(*text, kMtPriorityMin, kMtPriorityMax)) return 0;
-  int value = 0;
-  const char* begin = text->data() + (text->front() == '+' ? 1 : 0);
-  std::from_chars(begin, text->data() + text->size(), value);
-  return value;
+  if (text == nullptr) return 0;
+  return static_cast<int>(number_in(*text, kMtPriorityMin, kMtPriorityMax).value_or(0));
+}
+
+std::optional<DeliverBy> deliver_by(const Parameters& from) {
+  const std::string* text = find_parameter(from, "BY");
+  return text == nullptr ? std::nullopt : parse_deliver_by(*text);
 }
 
 std::optional<int> mt_priority_field(ByteSpan content) {
   std::string value = header_field(content, "MT-Priority");
   value.resize(std::min(value.find_first_of(" ("), value.size()));  // a comment may follow
-  if (!is_number(value, kMtPriorityMin, kMtPriorityMax)) return std::nullopt;
-  return mt_priority({{"MT-PRIORITY", value}});
+  if (const auto level = number_in(value, kMtPriorityMin, kMtPriorityMax)) {
+    return static_cast<int>(*level);
+  }
+  return std::nullopt;
 }
 
 std::optional<Bytes> with_priority_field(const Mail& mail) {

@@ -73,6 +73,13 @@ bool same_but_for_case(std::string_view a, std::string_view b);
 
 /// Returns MT-PRIORITY of a message (RFC 6710), -9..9; 0 if it is not given.
 int mt_priority(const Parameters& from);
+/// The content of BY (RFC 2852). After `seconds` a message is returned, or its sender is told.
+struct DeliverBy {
+  std::int64_t seconds = 0;
+  bool returned = false;  // true for R, false for N
+};
+/// Returns the time limit of a message; nothing if BY is not given or not valid.
+std::optional<DeliverBy> deliver_by(const Parameters& from);
 /// Returns the level in a header field MT-Priority (RFC 6758); nothing if there is no valid one.
 std::optional<int> mt_priority_field(ByteSpan content);
 /// RFC 6758 3.3: a precedence that the envelope cannot carry goes on in this field. Returns the
