@@ -95,8 +95,9 @@ Result<void> Worker::start() {
                                                  .transmit_level_db = config_.transmit_level_db});
   lockstep_ = info_.lockstep;
   if (info_.has_level) level_watch_.emplace(LevelWatch::Config{.rate_hz = info_.rate_hz});
-  heard_from_device_at_ = config_.monotonic();
-  clock_offset_ = -heard_from_device_at_;
+  const Duration began = config_.monotonic();
+  lost_at_ = began + config_.first_silence_max;
+  clock_offset_ = -began;
   set_utc();
   if (!unkeyed) {
     count(ModemCounter::ptt_failures);
@@ -218,8 +219,7 @@ Result<void> Worker::exchange_block() {
   const auto got = device_->receive(received_);
   if (!got && got.error().code == ErrorCode::timed_out) return check_silence();
   if (!got) return got.error();
-  heard_from_device_at_ = config_.monotonic();
-  has_samples_ = true;
+  lost_at_ = config_.monotonic() + config_.silence_max;
   key_.alive();
   take_losses(*got);
   const bool heard = radio_->hears();
@@ -270,8 +270,7 @@ void Worker::watch_level() {
 Result<void> Worker::check_silence() {
   if (lockstep_) return {};
   move_key();
-  const Duration silence_max = has_samples_ ? config_.silence_max : config_.first_silence_max;
-  if (config_.monotonic() - heard_from_device_at_ <= silence_max) return {};
+  if (config_.monotonic() <= lost_at_) return {};
   return Error{ErrorCode::timed_out, "no samples from " + info_.name};
 }
 
@@ -466,8 +465,7 @@ void Worker::set_utc() {
 
 /// Sets the clock forward, because real time went on without samples.
 void Worker::catch_up() {
-  heard_from_device_at_ = config_.monotonic();
-  has_samples_ = false;
+  lost_at_ = config_.monotonic() + config_.first_silence_max;
   if (lockstep_) return;
   const std::uint64_t present = instant_to_sample(now());
   if (present > radio_->clock()) radio_->on_dropped(present - radio_->clock());

@@ -180,8 +180,7 @@ class Worker final : public Modem {
   std::vector<float> received_;
   std::vector<float> made_;
   std::vector<float> to_send_;
-  Duration heard_from_device_at_{};
-  bool has_samples_ = false;     // true if a block has come since open()
+  Duration lost_at_{};           // the device counts as lost if no block has come until then
   bool keyed_ = false;           // the transmitter is or may be keyed
   std::uint64_t keyed_for_ = 0;  // number of the burst
   // The time of the last attempt to reach a key that was not present at the start.
