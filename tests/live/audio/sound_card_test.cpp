@@ -21,6 +21,7 @@
 #include "modem/ptt/ptt.h"
 #include "modem/worker/worker.h"
 #include "s5066d/posix/socket.h"
+#include "tests/support/patience.h"
 #include "tests/support/sound_server.h"
 
 namespace s5066::modem {
@@ -127,15 +128,15 @@ Result<void> run_until(PortAudioDevice& device, Done done, Duration patience = k
 /// Opens the device until it delivers a second of sound. A busy machine may lose the stream at
 /// first, and then a worker opens the device again, too.
 Result<void> open_until_heard(PortAudioDevice& device) {
-  unsigned blocks = 0;
-  const auto second = [&](const std::vector<float>&) { return ++blocks == 50; };
-  const Duration end = posix::monotonic_now() + kPatience;
-  for (;;) {
-    auto heard = device.open();
-    blocks = 0;
+  Result<void> heard;
+  test::eventually([&] {
+    heard = device.open();
+    unsigned blocks = 0;
+    const auto second = [&](const std::vector<float>&) { return ++blocks == 50; };
     if (heard) heard = run_until(device, second, std::chrono::seconds(10));
-    if (heard || posix::monotonic_now() > end) return heard;
-  }
+    return heard.ok();
+  });
+  return heard;
 }
 
 /// Moves all streams of this kind to `to`, until the device reports an error. ALSA's plugin makes a
@@ -146,12 +147,13 @@ Result<void> move_until_lost(PortAudioDevice& device, const std::string& kind,
                               "s | while read number rest; do pactl move-" + kind + " $number " +
                               to + "; done";
   const auto never = [](const std::vector<float>&) { return false; };
-  const Duration end = posix::monotonic_now() + kPatience;
-  for (;;) {
+  Result<void> lost;
+  test::eventually([&] {
     static_cast<void>(std::system(command.c_str()));  // fails for a stream that has just ended
-    auto lost = run_until(device, never, std::chrono::seconds(5));
-    if (lost.error().code != ErrorCode::timed_out || posix::monotonic_now() > end) return lost;
-  }
+    lost = run_until(device, never, std::chrono::seconds(5));
+    return lost.error().code != ErrorCode::timed_out;
+  });
+  return lost;
 }
 
 TEST(SoundCard, a_stream_that_the_sound_server_moves_is_the_loss_of_the_card) {
