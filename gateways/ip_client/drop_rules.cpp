@@ -4,8 +4,8 @@
 namespace s5066::ip_client {
 namespace {
 
-/// Ports of UDP, and also of TCP where the service has both: a TCP connection may have any other of
-/// these numbers as the port of its client.
+/// The ports are those of UDP. They count for TCP only if the service also runs over TCP, because a
+/// TCP client may use any other of these numbers as its own port.
 struct PortRange {
   Chatter chatter;
   std::uint16_t first;
@@ -66,8 +66,7 @@ std::optional<Chatter> chatter_of(const Datagram& datagram, ByteSpan octets) {
     return Chatter::ipv6_discovery;
   }
   for (const PortRange& range : kChatterPorts) {
-    const bool tcp = datagram.protocol == kTcp;
-    if (tcp && !range.also_tcp) continue;
+    if (datagram.protocol == kTcp && !range.also_tcp) continue;
     if (has_port(datagram, range.first, range.last)) return range.chatter;
   }
   return std::nullopt;

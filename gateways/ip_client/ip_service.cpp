@@ -21,9 +21,9 @@ namespace {
 constexpr std::size_t kStepsMax = 1'000'000;
 constexpr int kReadsMax = 64;  // datagrams read before other events have their turn
 constexpr seconds kInterfaceRetry{5};
-/// Requests that the SIS client holds, and those that wait for an answer. Both are more than the
-/// core has outstanding, because the core hands over all that the window admits before the client
-/// sends.
+/// The SIS client holds this many requests, and as many more may wait for an answer. The number is
+/// above the core's limit for outstanding U_PDUs, because the core hands over all that the window
+/// admits before the client sends the first.
 constexpr std::size_t kClientRequestsMax = 2048;
 
 LogLevel level_of(IpEvent::Kind kind) {

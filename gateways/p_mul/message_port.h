@@ -5,10 +5,9 @@
 //   - a message's number and the running numbers of its destinations, taken from counters that are
 //     committed before the message is handed down, and handed down again unchanged after a restart;
 //   - the outcome for each destination: a destination that ended is not handed down again;
-//   - the received messages: content, source and number are committed before on_committed is
-//   called,
-//     and remembered until the expiry plus a margin, because the transmitter repeats the message
-//     after a lost acknowledgement.
+//   - the received messages: content, source and number are committed before on_committed(), and
+//     remembered until the expiry plus a margin, because the transmitter repeats the message after
+//     a lost acknowledgement.
 // The core keeps all other state in memory. After a restart it asks the other nodes again.
 #pragma once
 

@@ -97,8 +97,8 @@ std::string key_at(pid_t test, std::uint16_t port) {
   return std::to_string(test) + " " + std::to_string(port);
 }
 
-/// A process that is forked before the stand-in for rigctld has its threads: if another thread
-/// holds a lock of the sanitizer's allocator at the fork, the copy waits for that lock for ever.
+/// Forks a process before the stand-in for rigctld has its threads. If another thread held a lock
+/// of the sanitizer's allocator at the fork, the copy would wait for that lock for ever.
 class OtherProcess {
  public:
   /// The process calls `body` with the pid of the test and the port once begin() has told it.
